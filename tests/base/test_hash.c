@@ -61,7 +61,7 @@ static void test_functions(void)
 
 /*
  * A guest chooses names, but does not know the seed. Two pairs of words that differ in the top bit of
- * the first word, and in the bits that such a difference reached behind a plain multiplication, must
+ * the first word, and in the bits that such a difference reached after a plain multiplication, must
  * not collide under every seed.
  */
 static void test_chosen_words(void)

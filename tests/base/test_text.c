@@ -77,7 +77,7 @@ static void test_cases(void)
 	}
 }
 
-/* For each capacity: as many whole characters as fit, and nothing is written behind them. */
+/* For each capacity: as many whole characters as fit, and nothing is written after them. */
 static void test_cut(void)
 {
 	const char source[] = "ab\u20acd\u00fc\nx"; /* a b eee d uu _ x */

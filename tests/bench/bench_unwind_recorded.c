@@ -122,7 +122,7 @@ static bool bench_is_plain(const struct bench *bench, const struct cursor *curso
 	return as_cfi_is_plain(orc_find(bench->orc, cursor_pc(cursor)));
 }
 
-/* Another chain begins behind each frame that is not a call. */
+/* Another chain begins after each frame that is not a call. */
 static void bench_split_kernel(struct bench *bench, const struct sample_vcpu *vcpu)
 {
 	enum unwind_step step = STEP_CALLER;

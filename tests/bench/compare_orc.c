@@ -18,7 +18,7 @@
 #include "xtop/symbol/symbol.h"
 
 enum verdict { AGREES, NOT_REACHED, NO_PLACE, WRONG_PLACE, WRONG_REGISTER, N_VERDICTS };
-#define RETURN_BYTES 8 /* ORC counts from behind the return address */
+#define RETURN_BYTES 8 /* ORC counts from after the return address */
 
 static const char *const verdicts[] = { "agree", "not reached", "place not known", "wrong place",
 					"wrong rbp" };
@@ -88,7 +88,7 @@ static enum verdict compare_at(const struct flow *flow, uint64_t address, const 
 	return value->offset == RETURN_BYTES - row->sp_offset ? compare_rbp(place.state, row) : WRONG_PLACE;
 }
 
-/* Fillers behind the end of code are not compared. */
+/* Fillers after the end of code are not compared. */
 static void compare_window(const struct flow *flow, uint64_t start, uint64_t end)
 {
 	static uint8_t bytes[FLOW_MAX_FUNCTION_BYTES];

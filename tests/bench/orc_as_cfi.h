@@ -116,7 +116,7 @@ static inline struct orc_entry *as_cfi_entries(const struct orc *orc)
 
 /*
  * Writes an FDE for the entries from FIRST up to the next function. Returns the index of the next
- * function's first entry; *ATP is then behind the FDE.
+ * function's first entry; *ATP is then after the FDE.
  */
 static inline size_t as_cfi_put_fde(const struct orc_entry *entries, size_t n, size_t first,
 				    const uint8_t *cie, uint8_t *entry, uint8_t **atp)

@@ -121,7 +121,7 @@ static void test_many_segments(void)
 #define N_REPEATED     400
 #define REPEATED_NAMES "\0.debug_frame"
 
-/* N_REPEATED sections like SECTION, each a page behind the one before it; HEAD begins each. */
+/* N_REPEATED sections like SECTION, each a page after the one before it; HEAD begins each. */
 static int make_repeated(Elf64_Shdr section, const void *head, size_t head_bytes)
 {
 	static Elf64_Shdr sections[2 + N_REPEATED];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A kernel whose loader has kept its symbols, in made-up memory: which ELF file behind the code is
+ * A kernel whose loader has kept its symbols, in made-up memory: which ELF file after the code is
  * taken for its symbols, and a chain by its instructions.
  */
 #include "config.h"
@@ -139,7 +139,7 @@ static void see_copy(void *context, frame_t frame, const void *page, bool ok)
 	pages_seen++;
 }
 
-/* Symbols far behind the code are found by one late look, of which a recording keeps little. */
+/* Symbols far after the code are found by one late look, of which a recording keeps little. */
 static void test_far(struct fixture *fixture)
 {
 	const struct memory_watcher watcher = { .read = see_read, .copy = see_copy };
@@ -192,7 +192,7 @@ static void test_chain(struct fixture *fixture)
 	record.vcpu =
 		(struct sample_vcpu){ .n_stacks = 1, .regs = registers_at(fixture, INNER + 5) };
 	record.head = (struct sample_stack){ .address = STACK, .size_bytes = sizeof(record.words) };
-	record.words[5] = OUTER + 9; /* behind 32 bytes and rbx */
+	record.words[5] = OUTER + 9; /* after 32 bytes and rbx */
 	unwind_stack(&record.vcpu, &spaces, UNWIND_AUTO, &stack);
 	check(stack.n_frames >= 2 && stack.frames[1].address == OUTER + 9 &&
 		      stack.frames[1].by == UNWIND_BY_COMPUTED,

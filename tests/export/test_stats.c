@@ -12,7 +12,7 @@
 
 #include "tests/support/tap.h"
 
-/* --- a scanner: the position behind one value, or NULL ---------------------------------------- */
+/* --- a scanner: the position after one value, or NULL ---------------------------------------- */
 
 static const char *scan_value(const char *at);
 

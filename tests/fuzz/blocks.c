@@ -4,7 +4,7 @@
  * than 128 KiB anew and returns it to the kernel when it is freed (compiler-rt,
  * LargeMmapAllocator): fuzzers then spent most of their time in page faults. The linker sends
  * malloc() and its relatives here (-Wl,--wrap, tests/fuzz/fuzz.mk). A freed block waits, poisoned,
- * for the next request of its size class. The bytes behind the requested size are poisoned, too. So
+ * for the next request of its size class. The bytes after the requested size are poisoned, too. So
  * accesses beyond the end, and after free() until the block is used again, are found as before.
  */
 #include "config.h"

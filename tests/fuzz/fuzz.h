@@ -17,7 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes);
 
-/* The rest of the input; behind its end all bytes are zero. */
+/* The rest of the input; after its end all bytes are zero. */
 struct fuzz {
 	const uint8_t *at;
 	size_t left_bytes;

@@ -61,7 +61,7 @@ static struct world {
 	struct made_memory *made;
 	struct memory_root root;
 	struct made_kallsyms names;
-	uint64_t extras, end; /* read-only data behind the names */
+	uint64_t extras, end; /* read-only data after the names */
 } worlds[N_KINDS];
 
 /* --- a right guest ---------------------------------------------------------------------------- */

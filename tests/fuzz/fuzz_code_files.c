@@ -288,7 +288,7 @@ static size_t add_areas(struct vma *areas, size_t i)
 	return 2;
 }
 
-/* Process I maps file I; the one behind those maps all files; the last one compiles its code. */
+/* Process I maps file I; the one after those maps all files; the last one compiles its code. */
 static void make_process(size_t i)
 {
 	static struct vma areas[2 * N_FILES + 2];

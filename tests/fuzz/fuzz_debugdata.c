@@ -30,7 +30,7 @@ static size_t make_section(struct fuzz *fuzz, uint8_t kind, uint8_t *to)
 	return size_bytes;
 }
 
-/* Headers alone, and names behind them. */
+/* Headers alone, and names after them. */
 static void make_headers(uint8_t *to, size_t section_bytes)
 {
 	static const char names[] = "\0.gnu_debugdata\0.shstrtab";

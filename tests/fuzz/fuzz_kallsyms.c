@@ -11,7 +11,7 @@
 
 #define MAX_LAYOUTS 32
 #define FUNCTIONS   260  /* the search wants 2 groups of 256 */
-#define MARGIN      1024 /* bytes of other data before and behind the tables */
+#define MARGIN      1024 /* bytes of other data before and after the tables */
 
 static struct made_kallsyms made[MAX_LAYOUTS];
 

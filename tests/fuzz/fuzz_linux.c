@@ -32,12 +32,12 @@
 #define TASK         0x7000
 #define CGROUPS      0x7800
 #define CLOCKSOURCE  0x7c00
-#define PER_CPU_AREA 0x7d00 /* and a struct vcpu_info behind it */
+#define PER_CPU_AREA 0x7d00 /* and a struct vcpu_info after it */
 #define CODE         0x8000
 #define N_ORC        32
 /*
  * The pool lies there again and again. A word of a kernel stack that is code is not taken for a task,
- * so the task is told at a place behind the code.
+ * so the task is told at a place after the code.
  */
 #define STACK_WORD   0x6c00
 #define STACK_TOP    (2 * FUZZ_GUEST_BYTES + 0x7000)

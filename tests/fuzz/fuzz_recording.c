@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A recording and all stages behind it: symbols, guest memory, the search for a kernel, samples,
+ * A recording and all stages after it: symbols, guest memory, the search for a kernel, samples,
  * unwinding, names, the profile, the folded file and the tables. A valid file has two samples, a
  * page of page tables that lead to itself, and changes of that page, one of which comes late; a
  * second one also has unwind tables. The first byte of the input has flags; then come changes to a
@@ -39,7 +39,7 @@ enum flag {
 struct right {
 	uint8_t bytes[MAX_BYTES];
 	size_t size_bytes;
-	size_t chunks[MAX_CHUNKS + 1]; /* where they start; behind the last one: size_bytes */
+	size_t chunks[MAX_CHUNKS + 1]; /* where they start; after the last one: size_bytes */
 	size_t n_chunks;
 };
 

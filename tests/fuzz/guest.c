@@ -119,7 +119,7 @@ static int32_t layout_value(enum layout_member member, int32_t *next)
 	}
 }
 
-/* The offset behind the last member of the same struct. */
+/* The offset after the last member of the same struct. */
 static int32_t layout_next(const struct layout *layout, int member)
 {
 	int32_t next = 0, unused;

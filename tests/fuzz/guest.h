@@ -31,7 +31,7 @@ struct fuzz_guest *fuzz_guest(void);
 /* The rest of the input becomes the pool; nothing of the run before is left. */
 void fuzz_guest_fill(struct fuzz_guest *guest, struct fuzz *fuzz);
 /*
- * Every struct has its members one behind the other, 8 bytes each, in the order of enum
+ * Every struct has its members one after the other, 8 bytes each, in the order of enum
  * layout_member. The input then removes some members and moves others.
  */
 void fuzz_guest_layout(struct fuzz_guest *guest, struct fuzz *fuzz);

@@ -61,7 +61,7 @@ static void test_pages_by_address(void)
 	end("pages by address");
 }
 
-/* A stack and the kernel's variables lie apart. The table of the one stays known behind the other. */
+/* A stack and the kernel's variables lie apart. Both tables stay known. */
 static void test_tables_of_two_regions(void)
 {
 	struct memory_root root;

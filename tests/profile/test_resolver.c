@@ -183,7 +183,7 @@ static void test_unknown(void)
 	stage_close(&stage);
 	stage_open(&stage);
 	stage_add_chain(&stage,
-			"start_kernel;0xffffffff81000c10;hash"); /* behind the last function */
+			"start_kernel;0xffffffff81000c10;hash"); /* after the last function */
 	snapshot = stage_snapshot(&stage);
 	check_u64(snapshot->resolver.samples_unknown, 0, "an unknown caller of a known function");
 	snapshot_destroy(snapshot);

@@ -87,7 +87,7 @@ static struct xtop_error *convert(const struct proto_buffer *profile, struct htt
 
 /* --- what it becomes -------------------------------------------------------------------------- */
 
-/* The message behind a PATH of field numbers, the first of each; N counts the last one. */
+/* The message to which a PATH of field numbers leads, the first of each; N counts the last one. */
 static struct proto_bytes find(struct proto_bytes message, const char *path, unsigned *n)
 {
 	struct proto_bytes found = { .n = 0 };

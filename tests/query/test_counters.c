@@ -12,7 +12,7 @@
 
 /* --- every member ----------------------------------------------------------------------------- */
 
-/* Where a member's byte is counted: those of the run behind those of the snapshot. */
+/* Where a member's byte is counted: those of the run after those of the snapshot. */
 #define RUN_AT(member)      (sizeof(struct snapshot) + offsetof(struct snapshot_run, member))
 #define RESOLVER_AT(member) offsetof(struct snapshot, resolver.member)
 #define SIZE(type, member)  sizeof(((type *)NULL)->member)
@@ -73,7 +73,7 @@ static void test_every_member(void)
 #define CHECK_RUN(member, padding)                                                                 \
 	check_struct(times, #member, RUN_AT(member), SIZE(struct snapshot_run, member), padding)
 	CHECK_RUN(stopped, 0);
-	CHECK_RUN(sampler, sizeof(uint64_t) - sizeof(enum sampler_state)); /* behind the state */
+	CHECK_RUN(sampler, sizeof(uint64_t) - sizeof(enum sampler_state)); /* after the state */
 	check_struct(times, "resolver", offsetof(struct snapshot, resolver),
 		     sizeof(struct resolver_counts), 0);
 	CHECK_RUN(os, 0);

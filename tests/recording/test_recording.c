@@ -240,7 +240,7 @@ static void test_full_at_close(void)
 }
 
 /*
- * Nothing was sampled: no empty file stays behind, and the next run can use the name.
+ * Nothing was sampled: no empty file stays, and the next run can use the name.
  */
 static void test_discard(void)
 {

@@ -6,7 +6,7 @@
 
 #include "recorded_file.h"
 
-/* Every register of arm64 is there, and the stack behind the vCPU's longer head. */
+/* Every register of arm64 is there, and the stack after the vCPU's longer head. */
 static struct tick arm64_tick(void)
 {
 	struct tick tick = some_tick(3);

@@ -181,7 +181,7 @@ static inline void copy(void)
 	check(!copied.missed, "one look maps all that is needed");
 }
 
-/* A piece that is expected: kind, first byte, first byte behind. */
+/* A piece that is expected: kind, first byte, first byte after. */
 struct want {
 	enum sample_stack_kind kind;
 	uint64_t address, end;

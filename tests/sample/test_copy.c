@@ -65,7 +65,7 @@ static enum sample_cut copy_prepared(void)
 	return copy();
 }
 
-/* Compares byte by byte: the copied bytes are the guest's, the bytes behind were not touched. */
+/* Compares byte by byte: the copied bytes are the guest's, the bytes after were not touched. */
 static bool right_bytes(void)
 {
 	for (size_t i = 0; i < sizeof(record.bytes); i++) {

@@ -358,7 +358,7 @@ void os_describe(const struct os *os, struct os_description *description)
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-/* In a program without frame pointers it is behind a call, and frames have their locals. */
+/* In a program without frame pointers it is after a call, and frames have their locals. */
 static uint64_t draw_user_address(struct os *os)
 {
 	uint64_t function = PROGRAM + draw(os) % (PROGRAM_BYTES / FUNCTION_BYTES) * FUNCTION_BYTES;

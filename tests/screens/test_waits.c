@@ -79,7 +79,7 @@ static uint32_t frame_of(struct fixture *fixture, const char *name, bool kernel)
 		      : fixture_frame(fixture, name);
 }
 
-/* FUNCTIONS: the innermost first, those of the kernel behind a '-'. */
+/* FUNCTIONS: the innermost first, those of the kernel after a '-'. */
 static void add_stack(struct fixture *fixture, struct snapshot_lock_task *task,
 		      const char *functions)
 {

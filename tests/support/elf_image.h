@@ -71,7 +71,7 @@ static inline unsigned elf_image_text(struct elf_image *image, uint64_t address,
 				 NULL);
 }
 
-/* A symbol table of N symbols behind the null one; STRINGS are their names, of STRINGS_BYTES. */
+/* A symbol table of N symbols after the null one; STRINGS are their names, of STRINGS_BYTES. */
 static inline unsigned elf_image_symbols(struct elf_image *image, unsigned type,
 					 const Elf64_Sym *symbols, size_t n, const char *strings,
 					 size_t strings_bytes)

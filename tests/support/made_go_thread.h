@@ -33,7 +33,7 @@ enum made_go_function {
 
 const char *made_go_name(enum made_go_function function);
 uint64_t made_go_start(enum made_go_function function);
-/* An address behind a call, where the frame is there. */
+/* An address after a call, where the frame is there. */
 uint64_t made_go_inside(enum made_go_function function);
 /* The function that has ADDRESS; N_MADE_GO_FUNCTIONS: none. */
 enum made_go_function made_go_find(uint64_t address);

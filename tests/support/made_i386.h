@@ -12,7 +12,7 @@
 
 #define MADE_BASE   UINT64_C(0xc0000000)
 #define MADE_FRAMES 512 /* that the kernel has mapped .. */
-#define MADE_HIGH   8   /* .. and behind them */
+#define MADE_HIGH   8   /* .. and after them */
 
 #define MADE_TABLES 0x1000 /* tables of the vCPU's process: the top table is at 0x20 there */
 #define MADE_KERNEL 0x2000 /* the table that the top tables share */

@@ -28,7 +28,7 @@ static void made_die(const char *what)
 	exit(99); /* automake's hard error */
 }
 
-/* --- behind struct memory --------------------------------------------------------------------- */
+/* --- behind struct memory -------------------------------------------------------------------- */
 
 static void made_read(void *context, const frame_t *frames, size_t n, void *pages, bool *ok)
 {
@@ -175,7 +175,7 @@ static void made_map_page(struct made_memory *made, struct memory_root root, uin
 	*entry = made_leaf(large ? made_new_large(made) : made_new_frame(made), flags);
 }
 
-/* The number of pages; the end address would be 0 behind the last page of the address space. */
+/* The number of pages; the end address would be 0 after the last page of the address space. */
 static uint64_t made_n_pages(uint64_t address, uint64_t size_bytes, uint64_t page_bytes)
 {
 	return ((address & (page_bytes - 1)) + size_bytes + page_bytes - 1) / page_bytes;

@@ -85,7 +85,7 @@ static inline size_t make_xz_chunks(uint8_t *to, const void *chunks, size_t n,
  */
 static inline size_t make_xz(uint8_t *to, const void *bytes, size_t n, uint8_t dictionary)
 {
-	uint8_t *chunk = to + 24; /* behind both headers, where it stays */
+	uint8_t *chunk = to + 24; /* after both headers, where it stays */
 
 	chunk[0] = 1;
 	chunk[1] = (uint8_t)((n - 1) >> 8);

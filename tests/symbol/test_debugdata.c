@@ -163,7 +163,7 @@ static size_t packed_read(void *context, uint64_t offset, void *buffer, size_t s
 
 /*
  * An ELF file whose only section, besides the names, has PACKED_BYTES at file offset 0x1000. Returns
- * the offset behind them.
+ * the offset after them.
  */
 static struct packed_file put_file(const void *packed, size_t packed_bytes)
 {

@@ -100,7 +100,7 @@ static void test_rust_bomb(void)
 	char name[2048] = "_RINvC1a1b";
 	size_t used = strlen(name), last;
 
-	/* Positions count from behind "_R", in base 62, one less. */
+	/* Positions count from after "_R", in base 62, one less. */
 	last = used - 2;
 	used += sprintf(name + used, "Tlll%s", "E");
 	for (int level = 0; level < 40; level++) {

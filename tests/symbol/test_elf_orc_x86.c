@@ -13,7 +13,7 @@
 #define N       64
 #define STEP    0x40 /* an entry each so many bytes of code */
 
-/* The word behind the offsets: sp_reg 5 is the stack pointer; type 0 (v1) or 2 (v3) is a call. */
+/* The word after the offsets: sp_reg 5 is the stack pointer; type 0 (v1) or 2 (v3) is a call. */
 #define FLAGS_V1 0x0005
 #define FLAGS_V3 0x0205
 

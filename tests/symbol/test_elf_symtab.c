@@ -127,7 +127,7 @@ static void test_kinds(void)
 		{ NAME_G, INFO(GLOBAL, FUNC), 0, SHN_UNDEF, TEXT + 0xa0, 8 },
 		{ NAME_G, INFO(GLOBAL, FUNC), 0, SHN_ABS, TEXT + 0xb0, 8 },
 		{ NAME_G, INFO(GLOBAL, FUNC), 0, SHN_COMMON, TEXT + 0xc0, 8 },
-		{ NAME_G, INFO(GLOBAL, FUNC), 0, 1, TEXT + 0x100, 8 }, /* behind the section */
+		{ NAME_G, INFO(GLOBAL, FUNC), 0, 1, TEXT + 0x100, 8 }, /* after the section */
 		{ NAME_G, INFO(GLOBAL, FUNC), 0, 1, TEXT - 1, 8 },
 		{ 0, INFO(LOCAL, SECTION), 0, 1, TEXT + 0x90, 0 },
 		{ NAME_G, INFO(LOCAL, FILE), 0, 1, TEXT + 0x91, 0 },
@@ -229,7 +229,7 @@ static void test_refused(void)
 	image.sections[3].sh_size = 1ULL << 40;
 	check_refused("a string table of a terabyte", &image, "more than 1024 MiB of symbol names");
 	image = good;
-	image.sections[3].sh_size = NAME_F + 1; /* "\0f": no NUL behind */
+	image.sections[3].sh_size = NAME_F + 1; /* "\0f": no NUL after */
 	check_refused("an unterminated name", &image,
 		      "a symbol's name lies outside the string table");
 

@@ -135,7 +135,7 @@ static struct image *read_without_sections(const char *name)
 /* --- names ------------------------------------------------------------------------------------ */
 
 /*
- * nm names a function of assembly with the calling convention behind it. The table has "..." for
+ * nm names a function of assembly with the calling convention after it. The table has "..." for
  * what stands in brackets (Go src/cmd/link/internal/ld/pcln.go, nameOff()).
  */
 static const char *short_name(const char *name)

@@ -340,7 +340,7 @@ static void test_vdso(void)
 		printf("ok %u - # SKIP no vDSO\n", ++tap_points);
 		return;
 	}
-	copy.size_bytes = 4096; /* section headers may lie behind */
+	copy.size_bytes = 4096; /* section headers may lie after */
 	copy.bytes = malloc(copy.size_bytes);
 	memcpy(copy.bytes, vdso, copy.size_bytes);
 	image = read_copy(&copy);

@@ -165,7 +165,7 @@ static void test_refused(void)
 		      "all addresses are 0: /proc/kallsyms hides them (kptr_restrict)");
 }
 
-/* Lines longer than any buffer: the name is cut, and the lines behind it are read as ever. */
+/* Lines longer than any buffer: the name is cut, and the lines after it are read as ever. */
 static void test_long_lines(void)
 {
 	const char *head = "0000000000001000 T ",

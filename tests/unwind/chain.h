@@ -64,7 +64,7 @@ static inline void chain_check_addresses(const struct unwind_stack *stack, enum 
 		       stack->frames[i].flags);
 }
 
-/* main(), f(), g() and h(), one behind the other from address CODE on. */
+/* main(), f(), g() and h(), one after the other from address CODE on. */
 static inline struct symbols *chain_symbols(uint64_t code)
 {
 	static const char *const names[] = { "main", "f", "g", "h" };

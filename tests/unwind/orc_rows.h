@@ -23,7 +23,7 @@ static inline void orc_put_entry(const struct orc_row *row, uint8_t bytes[ORC_EN
 		bytes[i] = (uint8_t)(words[i / 2] >> 8 * (i % 2));
 }
 
-/* Like orc_create(). Addresses begin at TEXT_START and reach 2 GiB at most behind it. */
+/* Like orc_create(). Addresses begin at TEXT_START and reach 2 GiB at most after it. */
 static inline struct xtop_error *orc_create_rows(const struct orc_entry *entries, size_t n,
 						 uint64_t text_start, uint64_t text_end,
 						 struct orc **orcp)

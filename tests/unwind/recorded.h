@@ -10,7 +10,7 @@
 #include "xtop/recording/recording.h"
 
 struct recorded {
-	struct sample_vcpu **vcpus; /* each a copy, with its pieces behind it */
+	struct sample_vcpu **vcpus; /* each a copy, with its pieces after it */
 	size_t n;
 };
 

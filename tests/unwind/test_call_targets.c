@@ -73,7 +73,7 @@ static void compare_at(struct program *program, struct computed *computed, uint6
 		printf("#   %#" PRIx64 " leads elsewhere\n", address);
 }
 
-/* Fillers behind the end of code are not compared: nobody is there. */
+/* Fillers after the end of code are not compared: nobody is there. */
 static void compare_function(struct program *program, struct computed *computed, uint64_t start,
 			     uint64_t end)
 {

@@ -302,7 +302,7 @@ static void test_rare_parts(void)
 
 /*
  * Only a pointer leads to 1020, or a call. The call in its rare part never returns, which nothing
- * says, and another function's part stands behind it.
+ * says, and another function's part stands after it.
  */
 static void test_behind_rare_call(bool called)
 {
@@ -364,7 +364,7 @@ static void test_aligned_constant(void)
 		   (uint64_t[]){ 0x101c, 0x1020, 0x1021 }, 3);
 }
 
-/* A constant looks like a call of what stands behind it. */
+/* A constant looks like a call of what stands after it. */
 static void test_call_of_next(void)
 {
 	static const uint8_t bytes[] = {
@@ -397,7 +397,7 @@ static void test_pointer_only(void)
 
 /*
  * An interpreter: a jump by a register ends each case. rbx differs between the two jumps that are
- * known, the stack pointer does not, and nothing contradicts the case behind them.
+ * known, the stack pointer does not, and nothing contradicts the case after them.
  */
 static void test_cases(void)
 {

@@ -198,7 +198,7 @@ static void test_refused(void)
 #define STACK_32  UINT64_C(0xc0800000)
 
 /*
- * A .debug_frame as clang makes it: a function at CODE_32, and one without a caller behind it.
+ * A .debug_frame as clang makes it: a function at CODE_32, and one without a caller after it.
  *
  *   0  push {r4, r11, lr}   4  sub sp, sp, #20   8 ...
  */

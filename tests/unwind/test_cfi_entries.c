@@ -146,7 +146,7 @@ static void test_overlap(void)
 	cfi_destroy(cfi);
 }
 
-/* When a page of .eh_frame is missing, .eh_frame_hdr leads to the entries behind the gap. */
+/* When a page of .eh_frame is missing, .eh_frame_hdr leads to the entries after the gap. */
 static void test_gap(void)
 {
 	struct {
@@ -186,7 +186,7 @@ static void test_gap(void)
 	cfi_destroy(cfi);
 }
 
-/* An FDE behind the last byte of .eh_frame, which ends where its memory ends. */
+/* An FDE after the last byte of .eh_frame, which ends where its memory ends. */
 static void test_hdr_outside(void)
 {
 	struct {
@@ -430,7 +430,7 @@ static void test_costly_rows(void)
 
 /* --- the entry of a program ------------------------------------------------------------------- */
 
-/* another function, 0x1000 behind that one */
+/* another function, 0x1000 after that one */
 static const struct {
 	uint64_t start, length;
 	uint8_t data_bytes;

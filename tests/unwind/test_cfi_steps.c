@@ -95,7 +95,7 @@ static void test_steps(void)
  */
 static void test_epilogue(void)
 {
-	/* rbp at CFA-16, rbx at CFA-24, r12 at CFA-32; behind pop r12 and pop rbx CFA is rsp+16 */
+	/* rbp at CFA-16, rbx at CFA-24, r12 at CFA-32; after pop r12 and pop rbx CFA is rsp+16 */
 	static const uint8_t popped[] = { 0x0e, 16, 0x86, 2, 0x83, 3, 0x8c, 4 };
 	static const uint8_t return_below[] = { 0x0e, 0, 0x86, 2 };
 	struct cursor cursor;

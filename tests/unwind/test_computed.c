@@ -2,7 +2,7 @@
 /*
  * Steps by what instructions tell, on real stacks of this process, recorded before every instruction
  * of some work. Each step leads where the step by call-frame information leads. A return address
- * that does not stand behind a call ends the chain.
+ * that does not stand after a call ends the chain.
  */
 #include "config.h"
 
@@ -157,7 +157,7 @@ static void walk_from(const struct unwind_spaces *spaces, uint64_t address,
 	unwind_stack(&made.vcpu, spaces, UNWIND_AUTO, stack);
 }
 
-/* The address behind the first call instruction from CODE on. */
+/* The address after the first call instruction from CODE on. */
 static uint64_t find_return(const uint8_t *code)
 {
 	while (code[0] != 0xe8 || !instruction_x86_ends_call(code + 5 - INSTRUCTION_MAX_CALL_BYTES))

@@ -255,7 +255,7 @@ static void test_rare_parts(void)
 	computed_destroy(computed);
 }
 
-/* A function behind another one, that only a call leads to. */
+/* A function after another one, that only a call leads to. */
 static void test_no_bounds(void)
 {
 	static const uint32_t words[] = {

@@ -362,7 +362,7 @@ static void test_huge_function(void)
 	computed_destroy(computed);
 }
 
-/* Behind the last target of a call there may be much that is no code of that function. */
+/* After the last target of a call there may be much that is no code of that function. */
 static void test_far_end(void)
 {
 	static uint8_t bytes[600 << 10] = {

@@ -195,7 +195,7 @@ static const struct cfi_rule *rule_at(const struct cfi *cfi, uint64_t address)
 }
 
 /*
- * Whether the table counts from the stack pointer behind INSTRUCTION at ADDRESS as before, though a
+ * Whether the table counts from the stack pointer after INSTRUCTION at ADDRESS as before, though a
  * push moves it, or a number that no table can know.
  */
 static bool misses_this(const struct program *program, const struct instruction *instruction,
@@ -270,7 +270,7 @@ static void count(struct program *program, enum verdict verdict, uint64_t addres
 }
 
 /*
- * Fillers behind the end of code are not compared: nobody is there. OWN: the function was run for
+ * Fillers after the end of code are not compared: nobody is there. OWN: the function was run for
  * itself. Otherwise another one led here, and what it did not reach is run later, as in computed.c.
  * False: such code is left.
  */

@@ -148,7 +148,7 @@ static const char *const cause_names[] = {
 	"names of system registers and instructions",
 	"Capstone does not know it", "no instruction", "other" };
 
-/* Objdump writes an address without "0x", and the symbol behind it. */
+/* Objdump writes an address without "0x", and the symbol after it. */
 static bool is_address(const char *text, char **end)
 {
 	strtoull(text, end, 16);
@@ -187,7 +187,7 @@ static void normalize(const char *from, char to[DISASSEMBLE_TEXT_BYTES])
 	to[n] = '\0';
 }
 
-/* Conditions stand behind "b.", or are the last operand. */
+/* Conditions stand after "b.", or are the last operand. */
 static void rename_condition(char *text)
 {
 	size_t n = strlen(text);
@@ -230,7 +230,7 @@ static enum cause cause_of(const char *ours, const char *theirs)
 		return SYSTEM;
 	if (strchr(own, '{'))
 		return LIST;
-	if (strncmp(other, "fmov ", 5) == 0) /* digits behind the point */
+	if (strncmp(other, "fmov ", 5) == 0) /* digits after the point */
 		return SAME;
 	return begins_with_one_of(other, aliases) && strncmp(own, other, strcspn(other, " "))
 		       ? ALIAS

@@ -208,7 +208,7 @@ static void test_within(void)
 
 /*
  * Programs that are not safe are run, but not kept. Running is limited, too: 300 programs of 63 KiB
- * exceed the limit, and functions behind them are left out.
+ * exceed the limit, and functions after them are left out.
  */
 static void test_work(void)
 {

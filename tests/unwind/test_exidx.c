@@ -100,7 +100,7 @@ static void test_others(void)
 	PROGRAM("none", 0xb1, 0x0f, 0x8f, 0xff, 0x00); /* sp is not what it was */
 	PROGRAM("none", 0x9d);
 	PROGRAM("none", 0x9f);
-	PROGRAM("none", 0xa8, 0x9b); /* r11 behind a pop */
+	PROGRAM("none", 0xa8, 0x9b); /* r11 after a pop */
 	PROGRAM("none", 0xb1, 0x00);
 	PROGRAM("none", 0xb1, 0x10);
 	PROGRAM("none", 0xb4);

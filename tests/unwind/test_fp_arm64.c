@@ -169,7 +169,7 @@ static void test_pac(const struct symbols *symbols)
 /* Without tables, as in the vDSO: the handler has returned to it, with sp at the kernel's frame. */
 static void test_signal(void)
 {
-	/* behind struct siginfo, and the head of struct ucontext */
+	/* after struct siginfo, and the head of struct ucontext */
 	uint64_t *saved = made.words + 39;
 	struct cursor cursor;
 

@@ -100,7 +100,7 @@ static void test_frame_pointer(void)
 	check_function(code, wanted, N(code), "r11");
 }
 
-/* A frame behind the first test, a call at the end, and code that only jumps back lead to. */
+/* A frame after the first test, a call at the end, and code that only jumps back lead to. */
 static void test_ways(void)
 {
 	static const uint32_t code[] = {

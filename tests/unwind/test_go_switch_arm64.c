@@ -68,7 +68,7 @@ static uint64_t start_of(enum function function)
 	return start;
 }
 
-/* Behind a call, where the frame is there. */
+/* After a call, where the frame is there. */
 static uint64_t inside(enum function function)
 {
 	return start_of(function) + 0x30;
@@ -221,7 +221,7 @@ static void test_mcall(void)
 	check_stopped("runtime.gcDrain;runtime.morestack", STEP_OUTERMOST, "through morestack()");
 }
 
-/* C on g0's stack, with asmcgocall()'s two words behind its frame. */
+/* C on g0's stack, with asmcgocall()'s two words after its frame. */
 static void begin_c(uint64_t kept_g, uint64_t kept_sp)
 {
 	begin(C_CODE + 0x10, G0);

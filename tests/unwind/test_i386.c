@@ -233,7 +233,7 @@ static const struct {
 		 0x00 },
 };
 
-/* The stack pointer is right behind main(): its callers go by that, and do without ebp. */
+/* The stack pointer is right after main(): its callers go by that, and do without ebp. */
 static void test_realigned(void)
 {
 	const struct cfi_sections sections = {

@@ -123,7 +123,7 @@ static void test_guess(void)
 	check(!orc_guess_layout(entries, 0, &(enum orc_version){ 0 }), "no guess without entries");
 }
 
-/* Blocks without an entry and with several; before the first entry, and behind the last. */
+/* Blocks without an entry and with several; before the first entry, and after the last. */
 static void test_places(void)
 {
 	static const uint64_t places[] = { 0x10, 0x11, 0x3ff, 0x400, 0x2800, 0xffff };

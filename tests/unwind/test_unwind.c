@@ -41,7 +41,7 @@ static void test_calls(void)
 	check_u64(made.stack.reached[0], TASK + 88,
 		  "the bytes up to the last return address count as reached");
 
-	/* A function may end with a call that never returns: the next function starts behind it. */
+	/* A function may end with a call that never returns: the next function starts after it. */
 	begin_task(LEAF, 4);
 	put(TASK, AT(NORETURN, 0x100)); /* NOTHING's first byte */
 	put(TASK + 8, AT(KTHREAD, 4));

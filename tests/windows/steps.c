@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <ucontext.h>
 
-#define TRAP 0x100 /* RFLAGS.TF: a trap behind each instruction */
+#define TRAP 0x100 /* RFLAGS.TF: a trap after each instruction */
 
 static struct {
 	uint64_t start, end;

@@ -136,7 +136,7 @@ static void test_chain(struct fixture *fixture)
 	const struct unwind_spaces spaces = { .kernel = space_for_unwind(fixture->guest.kernel) };
 
 	memset(record.words, 0, sizeof(record.words));
-	record.words[2] = DRIVER + DLL_XMM + 0x14; /* behind two pushes */
+	record.words[2] = DRIVER + DLL_XMM + 0x14; /* after two pushes */
 	record.words[3 + 8 + 1] = KERNEL + DLL_OUTER + 0xb; /* made_xmm() has 0x40 bytes, and a push */
 	sample(fixture, KERNEL + DLL_SAVES + 4, false, 4 * SECOND_NS);
 	unwind_stack(&record.vcpu, &spaces, UNWIND_AUTO, &stack);

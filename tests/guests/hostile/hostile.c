@@ -11,7 +11,7 @@
  *   wild      random stack and frame pointers, and random contents where they point; new ones each
  *             microsecond
  *   change    another vCPU writes random words and pieces of chains to the stack
- *   tables    PVH: stacks behind page tables that contain themselves, lead beyond the end of
+ *   tables    PVH: stacks after page tables that contain themselves, lead beyond the end of
  *             memory, to devices or to frames that cannot exist, or have bits that must not be set;
  *             a second vCPU changes them all the time
  *   roots     PVH: 32 roots in turn; all entries but two are random

@@ -8,7 +8,7 @@
 #include "hostile.h"
 
 #define N_ROOTS      32
-#define WINDOW       0xffffffffc0400000 /* 2 MiB, behind the tiny guest's fixed window */
+#define WINDOW       0xffffffffc0400000 /* 2 MiB, after the tiny guest's fixed window */
 #define HALF         (-1ULL << 39)      /* the upper half */
 #define TABLE_CODE   510                /* entries of the root: TINY_VIRT_BASE, the fixed window */
 #define TABLE_FIX    511

@@ -9,7 +9,7 @@
 #include <xen/xen.h>
 
 #define N_ROOTS      32
-#define WINDOW       0xffffffffc0400000 /* 2 MiB, behind the tiny guest's fixed window */
+#define WINDOW       0xffffffffc0400000 /* 2 MiB, after the tiny guest's fixed window */
 #define TABLE_RECURS 0x101              /* this entry of the root is the root itself */
 
 /* Page-table bits, Intel SDM vol. 3A §4.5. */

@@ -10,7 +10,7 @@
  *   linux-change   linux-symbols, while 64 words change every 10 microseconds
  *
  *   HOSTILE_TEXT            2 MiB   read, execute: memory from TINY_VIRT_BASE on
- *   HOSTILE_TEXT + 2 MiB   16 MiB   read only: memory 8 MiB behind, written at its other address
+ *   HOSTILE_TEXT + 2 MiB   16 MiB   read only: memory 8 MiB after, written at its other address
  *                                   in the window at TINY_VIRT_BASE
  */
 #include "../tiny/tiny.h"
@@ -20,7 +20,7 @@
 #define RODATA      (HOSTILE_TEXT + 0x200000)
 #define RODATA_AT   0x800000
 #define RODATA_2M   8 /* large pages */
-#define TABLES_AT   0x1000 /* in RODATA, behind the banner */
+#define TABLES_AT   0x1000 /* in RODATA, after the banner */
 #define N_MILLION   0xfffffU
 #define N_FUNCTIONS 4096U
 

@@ -5,7 +5,7 @@
  *
  * The guest computes in user mode, where the GS base is 0. Its kernel's is a variable's address.
  * Xen's timer sends an event, which arrives as an interrupt with the vector VECTOR. entry.S waits
- * before swapgs, and the kernel waits behind it, with interrupts off, for 1 ms together. Then the
+ * before swapgs, and the kernel waits after it, with interrupts off, for 1 ms together. Then the
  * kernel asks for the next event. A processor delivers nothing during this time. QEMU 7.2 sometimes
  * delivers the same interrupt again (tests/lab/README). The CPU is in kernel mode already, so the
  * second entry does no swapgs. If it comes before the first entry's swapgs, the kernel runs on the
@@ -26,7 +26,7 @@
 
 #define VECTOR		0x40
 #define GATE_INTERRUPT	0x8e		/* present, interrupts are off in the handler */
-#define BUSY_NS		500000		/* in the handler, behind what entry.S waits */
+#define BUSY_NS		500000		/* in the handler, after what entry.S waits */
 #define PERIOD_NS	1000000		/* from the handler's end to the next event */
 #define REPORT_NS	500000000
 #define STACK_BYTES	16384

@@ -350,7 +350,7 @@ static void test_broken_types(void)
 	check(opened.result == BTF_DAMAGED && !opened.want.found, "kind 0 is refused");
 	close_made(&opened);
 
-	/* The last type's members end 4 bytes behind the types, where the strings are. */
+	/* The last type's members end 4 bytes after the types, where the strings are. */
 	open_text(&opened, "struct wanted 8 { u32 a @4; }");
 	make_btf_put(opened.blob + 12, opened.btf.types_bytes - 4);
 	btf_deinit(&opened.btf);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Guessing where names begin in a kernel's read-only data: anywhere, behind all kinds of other
+ * Guessing where names begin in a kernel's read-only data: anywhere, after all kinds of other
  * data, by few pages; and ranges without names.
  */
 #include "config.h"
@@ -130,7 +130,7 @@ static void test_page_end(struct range *range)
 {
 	memset(range->bytes, 15, GUEST_PAGE_SIZE);
 	memset(range->bytes, 0,
-	       15); /* the first entry begins behind that, the last at the last byte */
+	       15); /* the first entry begins after that, the last at the last byte */
 	range->bytes[GUEST_PAGE_SIZE - 1] = 0x80;
 	check_u64(probe(range, GUEST_PAGE_SIZE), 0, "a length across the end of a page is read");
 }

@@ -3,7 +3,7 @@
  * Finding a kernel of 32 bits by its page tables, with PAE and without. Tables without PAE have no bit
  * against execution, so there text and rodata are one range.
  *
- *   physical   0      16 MiB   32 MiB            behind kallsyms
+ *   physical   0      16 MiB   32 MiB            after kallsyms
  *              data   text     kallsyms (rodata)  data            all of it from 3 GiB on
  */
 #include "config.h"

@@ -106,7 +106,7 @@ static void put_info(uint64_t id, uint64_t time_ns, uint16_t text_bytes)
 }
 
 /*
- * As data_alloc() does it: a block that does not fit behind begins at the ring's start. EXACT:
+ * As data_alloc() does it: a block that does not fit there begins at the ring's start. EXACT:
  * one that ends with the ring does fit (from 6.18 on).
  */
 static uint64_t put_text(uint64_t id, const char *text, bool exact)
@@ -139,7 +139,7 @@ static void add(const char *text)
 	add_as(text, FINALIZED, false);
 }
 
-/* Whether the log's lines, one after the other with bars behind, are EXPECTED. */
+/* Whether the log's lines, one after the other with bars after them, are EXPECTED. */
 static bool is(const char *expected, uint64_t unreadable)
 {
 	struct os_log log = { 0 };
@@ -225,7 +225,7 @@ static void test_wrapped(void)
 	end();
 }
 
-/* The position behind such a block is the first one of the next round. */
+/* The position after such a block is the first one of the next round. */
 static void test_exact(void)
 {
 	begin();

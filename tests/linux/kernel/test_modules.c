@@ -96,7 +96,7 @@ static void put_symbol(struct fixture *fixture, uint64_t address, uint32_t name,
 	made_linux_u64(&fixture->guest, address + 16, size_bytes);
 }
 
-/* Module I: two functions, "NAME_a" of 0x40 bytes at its start and "NAME_b" behind it. */
+/* Module I: two functions, "NAME_a" of 0x40 bytes at its start and "NAME_b" after it. */
 static void put_module(struct fixture *fixture, unsigned i, const char *name)
 {
 	uint64_t module = place(i), kallsyms = module + 0x1000, symtab = module + 0x2000,
@@ -171,7 +171,7 @@ static void test_list(struct fixture *fixture, bool old)
 
 #define DATA_BYTES 0x40
 
-/* Module I gets a variable of DATA_BYTES, "NAME_data", behind its code. Returns the address. */
+/* Module I gets a variable of DATA_BYTES, "NAME_data", after its code. Returns the address. */
 static uint64_t put_data(struct fixture *fixture, unsigned i, const char *name)
 {
 	uint64_t address = code(i) + 0x8000, symtab = place(i) + 0x2000, strtab = place(i) + 0x3000;

@@ -33,7 +33,7 @@
 #define TABLES  (DATA + 0x3000)
 #define MODULES (DATA + 0x30010)
 #define NO_LIST (DATA + 0x30100)
-#define OFFSET  (DATA + 0x30200) /* page_offset_base, vmemmap_base behind it */
+#define OFFSET  (DATA + 0x30200) /* page_offset_base, vmemmap_base after it */
 #define MODULE  0xffffffffc0001008ULL
 #define ORC     (DATA + 0x40a4)
 #define ORC_N   4100

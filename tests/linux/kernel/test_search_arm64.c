@@ -118,7 +118,7 @@ static void test_runstate(void)
 }
 
 /*
- * el0t_64_sync() of Debian's 6.1.0-56-arm64, with the places of this guest, behind the instructions
+ * el0t_64_sync() of Debian's 6.1.0-56-arm64, with the places of this guest, after the instructions
  * that save and clear registers: mrs x21, sp_el0; adrp x28, ENTRY_TASK; add x28, x28, #0x2f0;
  * mrs x20, tpidr_el1; ldr x28, [x28, x20]; msr sp_el0, x28
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A guest's program without symbols and tables is unwound by its instructions, which are read out of
- * its page cache: functions begin where calls lead, or behind the end of another one; code that is
+ * its page cache: functions begin where calls lead, or after the end of another one; code that is
  * missing is looked for again; a file that took the inode's place is not read.
  */
 #include "config.h"

@@ -390,7 +390,7 @@ static uint64_t count_copies(struct fixture *fixture)
 }
 
 /*
- * All callers go on behind each hole. They copy no page again and again. The last one of every STEP
+ * All callers go on after each hole. They copy no page again and again. The last one of every STEP
  * pages cannot be read: the guest has given it back.
  */
 static void check_cost(struct fixture *fixture, unsigned step, const char *what)

@@ -72,7 +72,7 @@ static void put(struct fixture *fixture, uint64_t at, uint64_t value)
 	memcpy(fixture->bytes + at, &value, sizeof(value));
 }
 
-/* Page INDEX of the file, alone or with those behind it, has its struct page. Returns the entry. */
+/* Page INDEX of the file, alone or with those after it, has its struct page. Returns the entry. */
 static uint64_t put_folio(struct fixture *fixture, const struct size *size, unsigned index)
 {
 	uint64_t folio = VMEMMAP +
@@ -150,7 +150,7 @@ static void test_cache(struct fixture *fixture, const struct size *size)
 	memory_destroy(fixture->guest.memory);
 }
 
-/* lld puts text a page behind the file's start, here at the address of two pages. */
+/* lld puts text a page after the file's start, here at the address of two pages. */
 static void test_process(struct fixture *fixture, const struct size *size)
 {
 	uint64_t page = 1ULL << size->page_shift, base = 0x100000000;

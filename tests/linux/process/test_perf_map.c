@@ -82,7 +82,7 @@ static void test_hole(void)
 	check(tab && symtab_count(tab) == lines, "a map without holes has all its lines");
 	symtab_destroy(tab);
 	tab = read_text(bytes, size, GUEST_PAGE_SIZE);
-	/* The line behind the hole is missing, too: it may have begun in the hole. */
+	/* The line after the hole is missing, too: it may have begun in the hole. */
 	check(tab && symtab_count(tab) == lines / 3U * 2 - 1, "a map with a hole: %zu lines",
 	      tab ? symtab_count(tab) : 0);
 	check(tab && symtab_find(tab, 0x1000, &entry) &&
