@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>

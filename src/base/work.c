@@ -4,7 +4,6 @@
 
 #include "xtop/base/work.h"
 
-#include <stddef.h>
 
 void work_set_end(struct work *work, bool (*ends)(void *context), void *context)
 {

@@ -11,7 +11,6 @@
 
 #include <lzma.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "elf/elf_reader.h"
 #include "xtop/base/work.h"

@@ -20,7 +20,6 @@
 
 #include "elf_kernel/header_finder.h"
 #include "xtop/base/limit.h"
-#include "xtop/memory/walk.h"
 #include "xtop/os/kernel_code.h"
 #include "xtop/os/os_ops.h"
 #include "xtop/sample/sample.h"

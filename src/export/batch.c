@@ -12,7 +12,6 @@
 #include "xtop/base/clock.h"
 #include "xtop/base/interrupt.h"
 #include "xtop/base/text.h"
-#include "xtop/profile/frames.h"
 #include "xtop/query/line_expander.h"
 
 #define BATCH_POLL_S   0.05  /* interval of looking for a signal or the end */

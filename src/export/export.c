@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "xtop/base/output.h"
 
 /*
  * A format NAME is written by export_NAME() of NAME.c; pictures share picture.c. A row has the

@@ -33,7 +33,6 @@
 
 #include "xtop/base/cleanup.h"
 #include "xtop/base/hash.h"
-#include "xtop/import/import.h"
 
 #define FOLDED_MAX_TOKENS 65536   /* names in the cache */
 #define FOLDED_MAX_COUNT  0x1p53

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "import/pprof_tables.h"
-#include "xtop/import/import.h"
 #include "xtop/push/pprof_fields.h"
 
 /* --- one sample ------------------------------------------------------------------------------- */

@@ -16,7 +16,6 @@
 #include "language/language_ops.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "xtop/base/hash.h"

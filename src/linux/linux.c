@@ -34,7 +34,6 @@
 #include "xtop/os/os_ops.h"
 #include "xtop/supervise/fetch.h"
 #include "xtop/supervise/line_client.h"
-#include "xtop/symbol/symbol.h"
 
 /* the time that each task of linux_read_tasks() represents */
 #define LINUX_TASKS_PERIOD_NS 1000000000

@@ -28,7 +28,6 @@
 
 #include <stdlib.h>
 
-#include "linux/kernel/member.h"
 #include "linux/lock_finder.h"
 #include "linux/lock_holders.h"
 #include "linux/lock_memory.h"
@@ -36,7 +35,6 @@
 #include "linux/process/pids.h"
 #include "linux/process/xarray.h"
 #include "linux/sleeper_stacks.h"
-#include "xtop/base/cleanup.h"
 #include "xtop/base/clock.h"
 #include "xtop/base/vector.h"
 #include "xtop/base/work.h"

@@ -19,7 +19,6 @@
 
 #include "linux/kernel/arch.h"
 #include "linux/task_finder_arch.h"
-#include "xtop/memory/walk.h"
 
 /* copies of guest memory older than this are read again */
 #define TASK_FINDER_REFRESH_NS 50000000ULL

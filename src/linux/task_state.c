@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#include "linux/kernel/member.h"
 
 #define TASK_STATE_CLOSE_BYTES 128 /* members within this distance are read together */
 

@@ -25,7 +25,6 @@
 #include "xtop/base/hash.h"
 #include "xtop/base/work.h"
 #include "xtop/memory/walk.h"
-#include "xtop/xen/guest.h"
 
 #define MEMORY_TURNS LIMIT(256, 8) /* refreshes until room that was not needed is given back */
 

@@ -22,7 +22,6 @@
 #include "xtop/export/export.h"
 #include "xtop/linux/kernel_cache.h"
 #include "xtop/memory/memory.h"
-#include "xtop/memory/walk.h"
 #include "xtop/os/os.h"
 #include "xtop/profile/resolver.h"
 #include "xtop/recording/replay.h"

@@ -5,7 +5,6 @@
 #include "xtop/pipeline/pipelines.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "xtop/base/cleanup.h"

@@ -13,7 +13,6 @@
 
 #include "xtop/base/clock.h"
 #include "xtop/base/text.h"
-#include "xtop/profile/frames.h"
 #include "xtop/sample/control.h"
 #include "xtop/sample/ring.h"
 #include "xtop/sample/sampler.h"

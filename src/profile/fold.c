@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "xtop/base/work.h"
-#include "xtop/memory/walk.h"
 
 #define FOLD_MAX_MARKS   4    /* [truncated] in one stack */
 #define FOLD_MORE_FRAMES 1024 /* further frames that found_by gets room for, when it grows */

@@ -12,7 +12,6 @@
 #include "profile/runtimes.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "xtop/base/hash.h"
 

@@ -14,7 +14,6 @@
 
 #include <curl/curl.h>
 #include <dlfcn.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 #include "xtop/query/call_tree.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "query/branches.h"
 

@@ -13,7 +13,6 @@
 #include "xtop/query/functions.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define NO_ROW UINT32_MAX
 

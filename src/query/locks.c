@@ -14,7 +14,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "xtop/base/vector.h"
 #include "xtop/os/os_waits.h"

@@ -16,7 +16,6 @@
 #include "xtop/query/neighbours.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* What the pass knows of the stack that ends in a node. */
 struct neighbours_path {

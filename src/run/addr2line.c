@@ -18,7 +18,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "xtop/base/cleanup.h"
 #include "xtop/base/inputs.h"

@@ -19,7 +19,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "xtop/base/clock.h"
 #include "xtop/base/hash.h"
 #include "xtop/sample/go_stacks.h"
 #include "xtop/sample/recipe.h"

@@ -13,7 +13,6 @@
 #include "sample/stacks_arm64.h"
 #include "sample/stacks_x86.h"
 #include "xtop/memory/frame_cache.h"
-#include "xtop/memory/walk.h"
 
 /* Limits of the numbers in struct linux_stacks: no kernel has larger ones. */
 #define STACKS_MAX_BYTES  4096

@@ -4,7 +4,6 @@
 
 #include "sample/per_cpu.h"
 #include "sample/stacks_x86.h"
-#include "xtop/memory/walk.h"
 
 void per_cpu_learn(struct per_cpus *cpus, unsigned vcpu, const struct registers *regs)
 {

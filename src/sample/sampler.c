@@ -30,7 +30,6 @@
 
 #include "sample/sampler_fill.h"
 #include "xtop/base/clock.h"
-#include "xtop/base/fault.h"
 #include "xtop/memory/frame_cache.h"
 #include "xtop/sample/sampler.h"
 

@@ -34,7 +34,6 @@
 
 #include "sample/stacks_arm64.h"
 #include "sample/stacks_go.h"
-#include "xtop/base/vcpu_arm32.h"
 
 #define STACKS_MAX_RECORDS 64 /* frame records on the interrupts' stack: most have 10 to 20 */
 #define STACKS_AHEAD_BYTES (2 * GUEST_PAGE_SIZE) /* most stacks of tasks are not deeper */

@@ -26,12 +26,10 @@
 #include <unistd.h>
 
 #include "supervise/broker_wire.h"
-#include "supervise/caller.h"
 #include "supervise/helper.h"
 #include "supervise/helper_sandbox.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/base/clock.h"
-#include "xtop/base/xdg.h"
 
 #define FETCHER_LIBRARY "libdebuginfod.so.1"
 /* Limits if the user's environment sets none: bytes, seconds. */

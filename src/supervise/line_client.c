@@ -24,7 +24,6 @@
 #include "supervise/broker_wire.h"
 #include "supervise/helper.h"
 #include "supervise/line_server.h"
-#include "xtop/base/cleanup.h"
 #include "xtop/base/clock.h"
 #include "xtop/base/hash.h"
 #include "xtop/base/vector.h"

@@ -31,7 +31,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/cfi_arm64.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/base/vector.h"
 #include "xtop/base/work.h"

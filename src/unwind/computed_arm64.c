@@ -6,7 +6,6 @@
  */
 #include "config.h"
 
-#include <string.h>
 
 #include "unwind/cfi_arm64.h"
 #include "unwind/computed_machine.h"

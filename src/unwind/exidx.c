@@ -21,7 +21,6 @@
 
 #include <stdlib.h>
 
-#include "unwind/cfi_arm64.h"
 #include "unwind/cfi_builder.h"
 #include "unwind/cursor_arm32.h"
 #include "unwind/links_arm32.h"

@@ -28,7 +28,6 @@
 #include <limits.h>
 #include <string.h>
 
-#include "unwind/cfi_arm64.h"
 
 #define EXIDX_MAX_FRAME_BYTES (1 << 20) /* no stack is longer */
 #define EXIDX_NOWHERE         INT_MAX

@@ -28,9 +28,7 @@
 
 #include "unwind/go_switch.h"
 
-#include <string.h>
 
-#include "xtop/base/registers_x86.h"
 
 #define GO_SEARCHED_WORDS 11 /* asmcgocall's frame above the callback's has at most 72 bytes */
 

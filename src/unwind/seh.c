@@ -28,9 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xtop/base/registers_x86.h"
 #include "xtop/base/sorted.h"
-#include "xtop/unwind/unwind.h"
 
 #define SEH_MAX_CHAIN     32  /* UNWIND_INFOs that continue each other */
 #define SEH_HEAD_BYTES    4

@@ -20,7 +20,6 @@
 #include "windows/pe_finder.h"
 #include "xtop/base/hash.h"
 #include "xtop/base/limit.h"
-#include "xtop/memory/walk.h"
 #include "xtop/os/os_ops.h"
 #include "xtop/sample/sample.h"
 

@@ -25,7 +25,6 @@
 #include "linux/kernel/arch.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/base/limit.h"
-#include "xtop/memory/walk.h"
 
 #define IMAGE_MAX_RANGES   LIMIT(4096, 64)
 #define IMAGE_MAX_TRIES    4 /* ranges that are searched, the largest first */

@@ -29,7 +29,6 @@
 #include "xtop/base/cleanup.h"
 #include "xtop/base/work.h"
 #include "xtop/elf/elf.h"
-#include "xtop/memory/walk.h"
 
 #define LINUX_NOTES_MAX_BYTES 65536
 /* symbols that are searched by name, including the names of arch.h */

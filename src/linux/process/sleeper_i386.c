@@ -15,7 +15,6 @@
 
 #include "xtop/base/kernel_32.h"
 #include "xtop/base/registers_i386.h"
-#include "xtop/base/registers_x86.h"
 
 #define USER_SELECTOR   3    /* the privilege level in CS */
 #define KERNEL_SELECTOR 0x60 /* asm/segment.h: __KERNEL_CS */

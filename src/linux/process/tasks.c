@@ -32,7 +32,6 @@
 #include <string.h>
 
 #include "linux/kernel/arch.h"
-#include "linux/kernel/member.h"
 #include "xtop/base/hash.h"
 
 #define TASKS_WAYS      4

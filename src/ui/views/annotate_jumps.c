@@ -5,7 +5,6 @@
 #include "ui/views/annotate_jumps.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define JUMPS_MAX_ROWS 512 /* lines of a screen that get arrows */
 #define JUMPS_MAX      256 /* jumps that are drawn at once */
