@@ -6,7 +6,7 @@
 #include "config.h"
 
 #include "fuzz.h"
-#include "ui/terminal/canvas.h"
+#include "tests/support/canvas_text.h"
 #include "xtop/base/text.h"
 #include "xtop/profile/frames.h"
 #include "xtop/symbol/symbol.h"

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/canvas_text.h"
 #include "tests/support/tap.h"
 #include "ui/ui.h"
 #include "ui/views/views.h"

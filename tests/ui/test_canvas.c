@@ -7,6 +7,7 @@
 #include <locale.h>
 #include <stdlib.h>
 
+#include "tests/support/canvas_text.h"
 #include "tests/support/tap.h"
 
 static char *row_text(struct canvas *canvas, int row)

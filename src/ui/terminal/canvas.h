@@ -95,12 +95,4 @@ int canvas_printf(struct canvas *canvas, int row, int column, enum style style, 
 /* The number of cells that TEXT takes on a canvas. */
 int canvas_text_width(const char *text);
 
-/*
- * The canvas as text: one line for each row, without blanks at line ends. The text is malloc()ed;
- * NULL if memory is out.
- */
-char *canvas_dump(const struct canvas *canvas);
-/* The styles as text: '.' for a cell in the normal style, 'a' + style for another one. */
-char *canvas_dump_styles(const struct canvas *canvas);
-
 #endif
