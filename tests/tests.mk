@@ -15,6 +15,7 @@ noinst_LIBRARIES += tests/support/libsupport.a
 tests_support_libsupport_a_SOURCES = \
 	tests/support/dump_memory.c \
 	tests/support/http_server.c \
+	tests/support/live_memory.c \
 	tests/support/live_process.c \
 	tests/support/made_go_thread.c \
 	tests/support/made_arm32.c \

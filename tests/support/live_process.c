@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * A process of this machine as a guest's; see live_process.h. A frame number is the level of a page
- * table and the part of the address that leads to it; level 0 is the page itself. All pages are
- * said to be there, and a page that is not is refused when it is read.
- */
+/* A process of this machine as a guest's; see live_process.h. */
 #include "config.h"
 
 #include "tests/support/live_process.h"
@@ -19,66 +15,30 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/live_memory.h"
 #include "xtop/elf/elf.h"
 
-#define LEVEL_SHIFT       36
-#define LEVEL_BITS        9
-#define PRESENT           7ULL
 #define PRINTED_WITHIN_MS 30000
 
-struct live_memory {
-	int fd;
-};
-
-/* The page table FRAME, whose entries lead to the tables or pages one level lower. */
-static void live_fill_table(uint64_t frame, uint64_t *entries)
+static bool live_read_page(void *context, uint64_t page, void *bytes)
 {
-	uint64_t level = frame >> LEVEL_SHIFT, prefix = frame & ((1ULL << LEVEL_SHIFT) - 1);
+	const struct live_process *process = context;
 
-	for (uint64_t i = 0; i < 512; i++)
-		entries[i] =
-			((level - 1) << LEVEL_SHIFT | prefix << LEVEL_BITS | i) << 12 | PRESENT;
-}
-
-static void live_read(void *context, const frame_t *frames, size_t n, void *pages, bool *ok)
-{
-	struct live_memory *memory = context;
-
-	for (size_t i = 0; i < n; i++) {
-		char *page = (char *)pages + i * GUEST_PAGE_SIZE;
-
-		ok[i] = true;
-		if (frames[i].value >> LEVEL_SHIFT)
-			live_fill_table(frames[i].value, (uint64_t *)(void *)page);
-		else
-			ok[i] = pread(memory->fd, page, GUEST_PAGE_SIZE,
-				      (off_t)(frames[i].value << GUEST_PAGE_SHIFT)) ==
-				GUEST_PAGE_SIZE;
-	}
-}
-
-static void live_close(void *context)
-{
-	struct live_memory *memory = context;
-
-	close(memory->fd);
-	free(memory);
+	return pread(process->memory_fd, bytes, GUEST_PAGE_SIZE,
+		     (off_t)(page << GUEST_PAGE_SHIFT)) == GUEST_PAGE_SIZE;
 }
 
 static bool live_open_memory(struct live_process *process)
 {
-	static const struct memory_ops ops = { .read = live_read, .close = live_close };
-	struct live_memory *memory = malloc(sizeof(*memory));
-	struct registers regs = { .arch = ARCH_X86, .cr0 = 1ULL << 31 };
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/mem", process->pid);
-	memory->fd = open(path, O_RDONLY | O_CLOEXEC);
-	regs.cr3 = 4ULL << LEVEL_SHIFT << GUEST_PAGE_SHIFT;
-	process->root = walk_root(&regs);
-	return memory->fd >= 0 && !memory_create(&ops, memory, &process->memory);
+	process->memory_fd = open(path, O_RDONLY | O_CLOEXEC);
+	return process->memory_fd >= 0 &&
+	       !live_memory_create(live_read_page, process, &process->memory, &process->root);
 }
 
+#ifdef __x86_64__
 /* Reads the registers of the first thread, which waits. */
 static bool live_read_thread_pointer(struct live_process *process)
 {
@@ -94,6 +54,14 @@ static bool live_read_thread_pointer(struct live_process *process)
 	ptrace(PTRACE_DETACH, process->pid, 0, 0);
 	return ok;
 }
+
+#else
+static bool live_read_thread_pointer(struct live_process *process)
+{
+	(void)process;
+	return false;
+}
+#endif
 
 /* Looks for a runtime in the file PATH, whose first byte is mapped at START. */
 static void live_find_runtime(struct live_process *process, const char *path, uint64_t start)
@@ -137,7 +105,7 @@ bool live_process_start(struct live_process *process, char *const argv[])
 {
 	int ends[2];
 
-	*process = (struct live_process){ 0 };
+	*process = (struct live_process){ .memory_fd = -1 };
 	if (pipe(ends))
 		return false;
 	process->pid = fork();
@@ -182,6 +150,8 @@ void live_process_end(struct live_process *process)
 	waitpid(process->pid, NULL, 0);
 	close(process->output);
 	memory_destroy(process->memory);
+	if (process->memory_fd >= 0)
+		close(process->memory_fd);
 	runtime_destroy(process->runtime);
 }
 

@@ -2,7 +2,7 @@
 /*
  * A process of this machine as if it were a guest's: its memory under made-up page tables, the file
  * of its program, and the thread pointer of its first thread. For tests of what reads the memory of
- * programs that others have made. x86-64 only.
+ * programs that others have made.
  */
 #ifndef TESTS_LIVE_PROCESS_H
 #define TESTS_LIVE_PROCESS_H
@@ -12,9 +12,16 @@
 #include "xtop/language/language.h"
 #include "xtop/memory/memory.h"
 
+#ifdef __x86_64__
+#define LIVE_PROCESS_WORKS true
+#else
+#define LIVE_PROCESS_WORKS false /* the thread pointer is not read there */
+#endif
+
 struct live_process {
 	pid_t pid;
 	int output; /* what the program prints */
+	int memory_fd;
 	struct memory *memory;
 	struct memory_root root;
 	uint64_t thread_pointer;

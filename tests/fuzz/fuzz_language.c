@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the languages read in a process's memory. The input chooses the language, fills a few pages
+ * with numbers and with pointers into these pages, and gives the words of an interpreter's frames.
+ */
+#include "config.h"
+
+#include "fuzz.h"
+#include "language/language_ops.h"
+
+#include <stdlib.h>
+
+#include "tests/support/live_memory.h"
+
+#define PAGES      8
+#define PAGE_WORDS (GUEST_PAGE_SIZE / sizeof(uint64_t))
+#define BASE       0x7f0000000000ULL
+#define MAX_WORDS  64
+
+static uint64_t memory_words[PAGES * PAGE_WORDS];
+
+/* A small number, a pointer into the pages, a string's length and flags, or any word. */
+static uint64_t make_word(struct fuzz *fuzz)
+{
+	uint8_t kind = fuzz_u8(fuzz);
+
+	switch (kind % 5) {
+	case 0:
+		return kind / 5;
+	case 1:
+	case 2:
+		return BASE + 8 * (fuzz_u16(fuzz) % (PAGES * PAGE_WORDS));
+	case 3:
+		return fuzz_u16(fuzz) | (uint64_t)fuzz_u16(fuzz) << 32;
+	default:
+		return fuzz_u64(fuzz);
+	}
+}
+
+static bool read_page(void *context, uint64_t page, void *bytes)
+{
+	(void)context;
+	if (page - (BASE >> GUEST_PAGE_SHIFT) >= PAGES)
+		return false;
+	memcpy(bytes, &memory_words[(page - (BASE >> GUEST_PAGE_SHIFT)) * PAGE_WORDS],
+	       GUEST_PAGE_SIZE);
+	return true;
+}
+
+/* A record with one piece of STACK_LIST. */
+static const struct sample_vcpu *make_list(struct fuzz *fuzz)
+{
+	static uint64_t
+		buffer[(sizeof(struct sample_vcpu) + sizeof(struct sample_stack)) / 8 + MAX_WORDS];
+	struct sample_vcpu *vcpu = (struct sample_vcpu *)(void *)buffer;
+	struct sample_stack *piece = (struct sample_stack *)(vcpu + 1);
+	uint64_t *words = (uint64_t *)(piece + 1);
+	size_t n = fuzz_u8(fuzz) % MAX_WORDS;
+
+	*vcpu = (struct sample_vcpu){ .n_stacks = 1 };
+	*piece = (struct sample_stack){ .size_bytes = (uint32_t)(n * sizeof(*words)),
+					.kind = STACK_LIST };
+	for (size_t i = 0; i < n; i++)
+		words[i] = make_word(fuzz);
+	return vcpu;
+}
+
+static void name_frames(const struct runtime_process *process, const struct sample_vcpu *vcpu)
+{
+	static struct runtime_frame frames[RUNTIME_MAX_FRAMES];
+	size_t n = runtime_read_frames(process, vcpu, frames);
+
+	fuzz_must(n <= RUNTIME_MAX_FRAMES, "frames are limited");
+	for (size_t i = 0; i < n; i++) {
+		struct runtime_name name;
+		uint64_t check;
+
+		if (runtime_check_code(process, &frames[i], &check) &&
+		    runtime_read_name(process, &frames[i], &name)) {
+			fuzz_must(memchr(name.function, 0, sizeof(name.function)) != NULL,
+				  "a name ends");
+			fuzz_must(memchr(name.file, 0, sizeof(name.file)) != NULL,
+				  "a file's name ends");
+		}
+		runtime_find_loop(process, &frames[i]);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
+{
+	static const struct language_ops *const languages[] = { &python_language, &php_language,
+								&ruby_language };
+	static const char *const names[] = { "python3.9", "python3.11", "python3.12", "php8.2",
+					     "libruby.so" };
+	static const uint8_t which[] = { 0, 0, 0, 1, 2 };
+	struct fuzz fuzz = fuzz_begin(bytes, size_bytes);
+	unsigned choice = fuzz_u8(&fuzz) % 5;
+	struct runtime runtime = { .ops = languages[which[choice]] };
+	struct runtime_process process = { .runtime = &runtime, .bias = BASE };
+	struct recipe recipe;
+	size_t n = 0;
+
+	for (size_t i = 0; i < RUNTIME_MAX_EXPORTS && choice > 2; i++)
+		runtime.exports[i] = 8 * (uint64_t)fuzz_u8(&fuzz);
+	fuzz_must(runtime.ops->find_layout(NULL, names[choice], &runtime) || choice == 3,
+		  "the version is known");
+	/* The pages repeat what the input gives. */
+	for (size_t given = 0; fuzz.left_bytes > 64 && given < PAGES * PAGE_WORDS; given++)
+		memory_words[n++] = make_word(&fuzz);
+	for (size_t i = n; n && i < PAGES * PAGE_WORDS; i++)
+		memory_words[i] = memory_words[i - n];
+	fuzz_succeed(live_memory_create(read_page, NULL, &process.memory, &process.root));
+	if (runtime_find_recipe(&process, BASE + 8 * (fuzz_u16(&fuzz) % (PAGES * PAGE_WORDS)),
+				&recipe))
+		fuzz_must(recipe_check(&recipe), "the sampler would follow the recipe");
+	name_frames(&process, make_list(&fuzz));
+	memory_destroy(process.memory);
+	free(runtime.layout);
+	return 0;
+}
