@@ -148,6 +148,7 @@ check_PROGRAMS += \
 	tests/memory/test_walk_arm32 \
 	tests/memory/test_walk_arm64 \
 	tests/memory/test_walk_x86 \
+	tests/language/test_perl \
 	tests/language/test_php \
 	tests/language/test_python \
 	tests/language/test_ruby \

@@ -10,7 +10,7 @@
 #include "xtop/elf/elf.h"
 
 static const struct language_ops *const languages[] = { &python_language, &php_language,
-							&ruby_language };
+							&ruby_language, &perl_language };
 #define N_LANGUAGES (sizeof(languages) / sizeof(languages[0]))
 
 static size_t language_count_exports(const struct language_ops *ops)
@@ -146,6 +146,8 @@ size_t runtime_read_frames(const struct runtime_process *process, const struct s
 		else if (n && (frames[n].outermost || j + ops->n_outer >= n_nodes))
 			frames[n - 1].outermost = true;
 	}
+	if (ops->main_code && n_nodes && n < RUNTIME_MAX_FRAMES)
+		frames[n++] = (struct runtime_frame){ .code = ops->main_code, .outermost = true };
 	return n;
 }
 

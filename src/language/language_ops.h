@@ -41,9 +41,11 @@ struct language_ops {
 			      const struct runtime_frame *frame);
 	unsigned n_words; /* words of each node that are copied */
 	unsigned n_outer; /* outermost nodes that are no functions */
+	/* Code of the program's main part, which is in no node; 0: it is a function. */
+	uint64_t main_code;
 };
 
-extern const struct language_ops python_language, php_language, ruby_language;
+extern const struct language_ops python_language, php_language, ruby_language, perl_language;
 
 /* The word at ADDRESS of the process; 0: it cannot be read. */
 static inline uint64_t runtime_read_word(const struct runtime_process *process, uint64_t address)

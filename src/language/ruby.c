@@ -153,9 +153,9 @@ static bool ruby_find_recipe(const struct runtime_process *process, uint64_t thr
 	if (!ruby_read_stack(process, context, &stack))
 		return false;
 	recipe->loads[1] = CONTEXT_FRAME;
-	recipe->is_array = 1;
+	recipe->shape = RECIPE_ARRAY;
 	recipe->array_start = CONTEXT_STACK;
-	recipe->array_words = CONTEXT_WORDS;
+	recipe->array_size = CONTEXT_WORDS;
 	recipe->next = (uint16_t)(ruby_find_frame_words(process, &stack) * sizeof(uint64_t));
 	recipe->n_words = N_RUBY_WORDS;
 	recipe->words[WORD_ISEQ] = FRAME_ISEQ * sizeof(uint64_t);

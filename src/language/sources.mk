@@ -3,6 +3,7 @@ libxtop_a_SOURCES += \
 	include/xtop/language/language.h \
 	src/language/language.c \
 	src/language/language_ops.h \
+	src/language/perl.c \
 	src/language/php.c \
 	src/language/python.c \
 	src/language/ruby.c

@@ -154,64 +154,40 @@ enum sample_cut piece_writer_add(struct piece_writer *writer, enum sample_stack_
 	return cut;
 }
 
-/* Copies the words of NODE to TO, unless TO is NULL. */
-static enum sample_cut piece_writer_copy_node(struct piece_writer *writer, struct memory_root root,
-					      uint64_t node, const struct recipe *recipe,
-					      uint64_t *to)
-{
-	enum sample_cut cut = CUT_NONE;
-	uint64_t word;
+struct piece_reader {
+	struct piece_writer *writer;
+	struct memory_root root;
+};
 
-	for (unsigned i = 0; i < recipe->n_words && cut == CUT_NONE; i++) {
-		cut = piece_writer_read(writer, root, node + recipe->words[i], &word);
-		if (cut == CUT_NONE && to)
-			to[i] = word;
-	}
-	return cut;
+static bool piece_reader_read(void *context, uint64_t address, uint64_t *word)
+{
+	const struct piece_reader *reader = context;
+
+	return piece_writer_read(reader->writer, reader->root, address, word) == CUT_NONE;
 }
 
-/* The node after NODE; 0: there is none, or it cannot be read. END: as for the list. */
-static uint64_t piece_writer_next_node(struct piece_writer *writer, struct memory_root root,
-				       uint64_t node, uint64_t end, const struct recipe *recipe)
+void piece_writer_add_list(struct piece_writer *writer, struct memory_root root,
+			   uint64_t thread_pointer, const struct recipe *recipe)
 {
-	uint64_t next;
-
-	if (end)
-		return node < end && end - node > recipe->next ? node + recipe->next : 0;
-	return piece_writer_read(writer, root, node + recipe->next, &next) == CUT_NONE ? next : 0;
-}
-
-void piece_writer_add_list(struct piece_writer *writer, struct memory_root root, uint64_t first,
-			   uint64_t end, const struct recipe *recipe)
-{
-	size_t node_bytes = recipe->n_words * sizeof(uint64_t), done = 0;
+	struct piece_reader reader = { writer, root };
 	struct sample_stack *head = NULL;
-	uint64_t node = first, next;
-	unsigned n_pages = 0;
+	size_t bytes;
 
 	if (writer->n == SAMPLE_MAX_STACKS)
 		return;
 	if (writer->to)
 		head = (struct sample_stack *)(writer->to + writer->size_bytes);
-	for (unsigned n = 0; node && n < RECIPE_MAX_NODES && n_pages < RECIPE_MAX_PAGES; n++) {
-		uint64_t *to = head ? (uint64_t *)((char *)(head + 1) + done) : NULL;
-
-		if (done + node_bytes > writer->left_bytes ||
-		    piece_writer_copy_node(writer, root, node, recipe, to) != CUT_NONE)
-			break;
-		done += node_bytes;
-		next = piece_writer_next_node(writer, root, node, end, recipe);
-		n_pages += (node ^ next) > GUEST_PAGE_MASK;
-		node = next;
-	}
-	if (!done)
+	bytes = sizeof(uint64_t) * recipe_follow(recipe, thread_pointer, piece_reader_read, &reader,
+						 head ? (uint64_t *)(head + 1) : NULL,
+						 writer->left_bytes / sizeof(uint64_t));
+	if (!bytes)
 		return;
 	if (head)
 		*head = (struct sample_stack){ .address = 0, /* no address of a stack */
-					       .size_bytes = (uint32_t)done,
+					       .size_bytes = (uint32_t)bytes,
 					       .kind = STACK_LIST };
-	writer->size_bytes += sizeof(*head) + done;
-	writer->left_bytes -= done;
+	writer->size_bytes += sizeof(*head) + bytes;
+	writer->left_bytes -= bytes;
 	writer->extents[writer->n].address = writer->extents[writer->n].end = 0;
 	writer->n++;
 }

@@ -59,13 +59,12 @@ enum sample_cut piece_writer_add(struct piece_writer *writer, enum sample_stack_
 enum sample_cut piece_writer_read(struct piece_writer *writer, struct memory_root root,
 				  uint64_t address, uint64_t *word);
 /*
- * Copies the words of a list's nodes as the next piece. FIRST is the first node. END: the first
- * address after an array; 0: the nodes are no array. Ends where a node cannot be read, or at one of
- * the recipe's limits. Adds no piece if there is no node.
+ * Copies the words of an interpreter's frames, as RECIPE tells, as the next piece. Adds no piece if
+ * there are none. THREAD_POINTER: the user's; 0: not known.
  */
 struct recipe;
-void piece_writer_add_list(struct piece_writer *writer, struct memory_root root, uint64_t first,
-			   uint64_t end, const struct recipe *recipe);
+void piece_writer_add_list(struct piece_writer *writer, struct memory_root root,
+			   uint64_t thread_pointer, const struct recipe *recipe);
 /* The frame that ADDRESS lies in; 0: there is none, or a page table is not mapped yet. */
 frame_t piece_writer_find_frame(struct piece_writer *writer, struct memory_root root,
 				uint64_t address);

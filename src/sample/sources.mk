@@ -16,6 +16,7 @@ libxtop_a_SOURCES += \
 	src/sample/per_cpu.h \
 	src/sample/piece_writer.c \
 	src/sample/piece_writer.h \
+	src/sample/recipe.c \
 	src/sample/ring.c \
 	src/sample/run_time.c \
 	src/sample/run_time.h \
@@ -37,7 +38,6 @@ libxtop_a_SOURCES += \
 	src/sample/stacks_go_arm64.c \
 	src/sample/stacks_go_x86.c \
 	src/sample/stacks_i386.c \
-	src/sample/stacks_recipe.c \
 	src/sample/stacks_recipe.h \
 	src/sample/stacks_x86.c \
 	src/sample/stacks_x86.h

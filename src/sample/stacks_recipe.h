@@ -7,11 +7,18 @@
 #define SAMPLE_STACKS_RECIPE_H
 
 #include "sample/stacks.h"
+#include "xtop/sample/recipe.h"
 
 /*
  * Adds the frames of the interpreter that the user code runs, if the process of copy->own has a
  * recipe. THREAD_POINTER: the user's; 0: not known.
  */
-void stacks_copy_by_recipe(struct copy *copy, uint64_t thread_pointer);
+static inline void stacks_copy_by_recipe(struct copy *copy, uint64_t thread_pointer)
+{
+	struct recipe recipe;
+
+	if (control_get_recipe(copy->copier->control, root_space(copy->own), &recipe))
+		piece_writer_add_list(&copy->writer, copy->own, thread_pointer, &recipe);
+}
 
 #endif

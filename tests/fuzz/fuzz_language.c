@@ -89,12 +89,12 @@ static void name_frames(const struct runtime_process *process, const struct samp
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 {
 	static const struct language_ops *const languages[] = { &python_language, &php_language,
-								&ruby_language };
-	static const char *const names[] = { "python3.9", "python3.11", "python3.12", "php8.2",
-					     "libruby.so" };
-	static const uint8_t which[] = { 0, 0, 0, 1, 2 };
+								&ruby_language, &perl_language };
+	static const char *const names[] = { "python3.9", "python3.11", "python3.12",
+					     "php8.2",    "libruby.so", "perl" };
+	static const uint8_t which[] = { 0, 0, 0, 1, 2, 3 };
 	struct fuzz fuzz = fuzz_begin(bytes, size_bytes);
-	unsigned choice = fuzz_u8(&fuzz) % 5;
+	unsigned choice = fuzz_u8(&fuzz) % 6;
 	struct runtime runtime = { .ops = languages[which[choice]] };
 	struct runtime_process process = { .runtime = &runtime, .bias = BASE };
 	struct recipe recipe;
@@ -102,7 +102,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 
 	for (size_t i = 0; i < RUNTIME_MAX_EXPORTS && choice > 2; i++)
 		runtime.exports[i] = 8 * (uint64_t)fuzz_u8(&fuzz);
-	fuzz_must(runtime.ops->find_layout(NULL, names[choice], &runtime) || choice == 3,
+	fuzz_must(runtime.ops->find_layout(NULL, names[choice], &runtime) || choice == 3 ||
+			  choice == 5,
 		  "the version is known");
 	/* The pages repeat what the input gives. */
 	for (size_t given = 0; fuzz.left_bytes > 64 && given < PAGES * PAGE_WORDS; given++)

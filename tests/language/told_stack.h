@@ -26,7 +26,7 @@ static inline bool told_is_same(const char *told, const char *seen)
 	return !*told && !*seen;
 }
 
-static inline void told_check_stack(const struct live_process *live, const char *version,
+static inline void told_check_stack(struct live_process *live, const char *version,
 				    const char *told)
 {
 	struct runtime_process process = { .runtime = live->runtime,

@@ -155,40 +155,23 @@ void live_process_end(struct live_process *process)
 	runtime_destroy(process->runtime);
 }
 
-static uint64_t live_read_word(const struct live_process *process, uint64_t address)
+static bool live_read_word(void *context, uint64_t address, uint64_t *word)
 {
-	uint64_t word = 0;
+	const struct live_process *process = context;
 
-	memory_read_u64(process->memory, process->root, address, &word);
-	return word;
+	return memory_read_u64(process->memory, process->root, address, word);
 }
 
-const struct sample_vcpu *live_process_copy(const struct live_process *process,
+const struct sample_vcpu *live_process_copy(struct live_process *process,
 					    const struct recipe *recipe, void *buffer)
 {
 	struct sample_vcpu *vcpu = buffer;
 	struct sample_stack *piece = (struct sample_stack *)(vcpu + 1);
 	uint64_t *words = (uint64_t *)(piece + 1);
-	uint64_t node = recipe->base + (recipe->by_thread ? process->thread_pointer : 0);
-	uint64_t owner = 0, end = 0;
-	size_t n = 0;
+	size_t n = recipe_follow(recipe, process->thread_pointer, live_read_word, process, words,
+				 SAMPLE_STACK_LIMIT_BYTES / sizeof(*words));
 
 	*vcpu = (struct sample_vcpu){ .n_stacks = 1 };
-	for (unsigned i = 0; i < recipe->n_loads; i++) {
-		owner = node;
-		node = live_read_word(process, owner + recipe->loads[i]);
-	}
-	if (recipe->is_array)
-		end = live_read_word(process, owner + recipe->array_start) +
-		      sizeof(*words) * live_read_word(process, owner + recipe->array_words);
-	for (unsigned nodes = 0; node && nodes < RECIPE_MAX_NODES; nodes++) {
-		for (unsigned i = 0; i < recipe->n_words; i++)
-			words[n++] = live_read_word(process, node + recipe->words[i]);
-		if (recipe->is_array)
-			node = node + recipe->next < end ? node + recipe->next : 0;
-		else
-			node = live_read_word(process, node + recipe->next);
-	}
 	*piece = (struct sample_stack){ .size_bytes = (uint32_t)(n * sizeof(*words)),
 					.kind = STACK_LIST };
 	return vcpu;

@@ -42,7 +42,7 @@ void live_process_end(struct live_process *process);
  * Follows RECIPE as the sampler does, and makes a vCPU's part of a sample with STACK_LIST alone.
  * BUFFER has SAMPLE_STACK_LIMIT_BYTES and more.
  */
-const struct sample_vcpu *live_process_copy(const struct live_process *process,
+const struct sample_vcpu *live_process_copy(struct live_process *process,
 					    const struct recipe *recipe, void *buffer);
 
 #endif

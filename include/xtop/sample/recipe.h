@@ -1,46 +1,64 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How the sampler finds and copies a thread's second stack: the frames of an interpreter, which are
- * a list in the process's memory. The resolver knows the language and writes a recipe for each
- * process; the sampler follows the recipe in the stop and knows no language.
+ * How to find and copy a thread's second stack: the frames of an interpreter, which lie in the
+ * process's memory. The resolver knows the language and writes a recipe for each process; the
+ * sampler follows the recipe in the stop and knows no language.
  *
- *   base ──► load ──► ... load ──► node ──next──► node ──next──► ... ──► 0
- *                                   words          words
+ *   base ──► load ──► ... load ──► node ──► node ──► ...
+ *                                  words    words
  *
- * In an array, `next` is the distance from a node to the next one. The structure that the last load
- * is from also tells where the array's memory begins and how many words it has.
+ *   RECIPE_LIST     each node has a pointer to the next one, at `next`; the last one has 0
+ *   RECIPE_ARRAY    `next` is the distance from a node to the next one. The structure that the last
+ *                   load is from has, at `array_start` and `array_size`, the address and the size,
+ *                   in words, of the memory that the array ends with
+ *   RECIPE_STACKS   a list of structures, each with an array at `array_start`; its last element,
+ *                   whose number is the 32-bit integer at `array_size`, is its first node. The
+ *                   elements are `element` apart. Words of 0 separate the arrays
  *
  * The words of the nodes become one piece of the sample, STACK_LIST. All pointers come from the
- * guest: RECIPE_MAX_NODES and RECIPE_MAX_PAGES bound what the sampler reads.
+ * guest; the limits bound what is read.
  */
 #ifndef XTOP_RECIPE_H
 #define XTOP_RECIPE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#define RECIPE_MAX_LOADS 4
-#define RECIPE_MAX_WORDS 6
-#define RECIPE_MAX_NODES 1024
-#define RECIPE_MAX_PAGES 64 /* times that a node lies in another page than the node before */
+#define RECIPE_MAX_LOADS  4
+#define RECIPE_MAX_WORDS  6
+#define RECIPE_MAX_NODES  1024
+#define RECIPE_MAX_PAGES  64 /* times that a node lies in another page than the node before */
+#define RECIPE_MAX_STACKS 16
+
+enum recipe_shape { RECIPE_LIST, RECIPE_ARRAY, RECIPE_STACKS };
+#define N_RECIPE_SHAPES 3
 
 struct recipe {
 	uint64_t base; /* address of the first pointer, or its distance from the thread pointer */
 	uint8_t by_thread; /* 1: `base` is a distance from the thread pointer */
 	uint8_t n_loads;   /* pointers that are followed to reach the first node; at least 1 */
 	uint8_t n_words;   /* words that are copied of each node */
-	uint8_t is_array;  /* 1: the nodes are an array */
-	/* Offset of the pointer to the next node. All offsets are multiples of 8. */
-	uint16_t next;
+	uint8_t shape;     /* enum recipe_shape */
+	uint16_t next;     /* offsets and distances are multiples of 8 */
 	/* Each offset is added to `base` or to the pointer before; the next pointer lies there. */
 	uint16_t loads[RECIPE_MAX_LOADS];
 	uint16_t words[RECIPE_MAX_WORDS]; /* offsets of the words that are copied */
-	/* offsets of the address and the size, in words, of the memory that ends with an array */
-	uint16_t array_start, array_words;
-	uint16_t unused;
+	uint16_t array_start, array_size, element;
 };
 
-/* Whether the sampler may follow RECIPE. */
+/* Whether RECIPE may be followed. */
 bool recipe_check(const struct recipe *recipe);
+
+/* Reads the word at ADDRESS of the process. Returns false if it cannot be read. */
+typedef bool recipe_read_fn(void *context, uint64_t address, uint64_t *word);
+
+/*
+ * Follows RECIPE, which recipe_check() has accepted, for the thread with THREAD_POINTER, and copies
+ * to WORDS at most MAX_WORDS. WORDS NULL: only reads. Returns how many words all nodes have that
+ * could be read. Sampler's thread in the stop; any thread that has READ.
+ */
+size_t recipe_follow(const struct recipe *recipe, uint64_t thread_pointer, recipe_read_fn *read,
+		     void *context, uint64_t *words, size_t max_words);
 
 #endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Perl subroutines in processes that run Perl 5.24 to 5.40 with threads, as distributions build
+ * Perl. (PL_thr_key). The interpreter leads to the newest of its stacks, each with an array of contexts:
+ *
+ *   interpreter ─► PERL_SI ──si_prev──► PERL_SI ...        sort, tie, signals begin a new one
+ *                    │ si_cxstack         │
+ *                    └► PERL_CONTEXT[0 .. si_cxix]         the last one is the innermost
+ *
+ * A context of a subroutine has its CV. Structures are those of perl 5.24 and later (cop.h, cv.h,
+ * gv.h, hv.h, sv.h); the place of PL_curstackinfo differs, and is searched for.
+ */
+#include "config.h"
+
+#include "language/language_ops.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xtop/base/hash.h"
+
+enum { EXPORT_LOOP, EXPORT_KEY };
+enum { WORD_TYPE, WORD_CV, WORD_RETURN, N_PERL_WORDS };
+
+#define INTERPRETER_SEARCHED 64 /* words */
+
+/* PERL_SI */
+#define STACK_CONTEXTS 8
+#define STACK_PREVIOUS 16
+#define STACK_NEXT     24
+#define STACK_LAST     32 /* two numbers of 32 bits: the last context, and how many have room */
+#define STACK_MAX_ROOM (1 << 20)
+
+/* PERL_CONTEXT */
+#define CONTEXT_BYTES  104
+#define CONTEXT_TYPE   0
+#define CONTEXT_RETURN 48 /* where a subroutine goes on in its caller; 0: the loop ends */
+#define CONTEXT_CV     72
+#define TYPE_MASK      0xf
+#define TYPE_SUB       9
+
+/* SV, and the bodies of a CV, GV and HV */
+#define SV_BODY        0
+#define SV_FLAGS       12
+#define SV_UNION       16
+#define SV_TYPE_MASK   0xff
+#define SV_TYPE_GV     9
+#define SV_TYPE_HV     12
+#define SV_TYPE_CV     13
+#define CV_STASH       32
+#define CV_GV          56
+#define CV_FILE        64
+#define CV_FLAGS       92
+#define CV_NAMED       0x8000 /* CV_GV has a name instead of a GV */
+#define GV_NAME        32
+#define GV_STASH       40
+#define HV_MAX         24
+#define HV_BYTES       32
+#define HV_MAX_BUCKETS (1 << 24)
+
+/* HEK, a name */
+#define HEK_LENGTH 4
+#define HEK_TEXT   8
+
+#define PERL_MAIN 1 /* stands for the program's own code, which is in no subroutine */
+
+static bool perl_find_layout(struct elf_file *file, const char *name, struct runtime *runtime)
+{
+	(void)file, (void)name;
+	return runtime->exports[EXPORT_KEY];
+}
+
+static bool perl_is_pointer(uint64_t word)
+{
+	return word && word % sizeof(uint64_t) == 0 && !(word >> 47);
+}
+
+/* --- frames ----------------------------------------------------------------------------------- */
+
+/* Whether STACK is the address of a PERL_SI, the newest one. */
+static bool perl_is_stack(const struct runtime_process *process, uint64_t stack)
+{
+	uint64_t last, previous;
+
+	if (!perl_is_pointer(stack) ||
+	    !perl_is_pointer(runtime_read_word(process, stack + STACK_CONTEXTS)))
+		return false;
+	last = runtime_read_word(process, stack + STACK_LAST);
+	previous = runtime_read_word(process, stack + STACK_PREVIOUS);
+	return (int32_t)last >= -1 && (int32_t)last <= (int32_t)(last >> 32) && last >> 32 &&
+	       last >> 32 <= STACK_MAX_ROOM &&
+	       (!previous || (perl_is_pointer(previous) &&
+			      runtime_read_word(process, previous + STACK_NEXT) == stack));
+}
+
+/* The offset of PL_curstackinfo in the interpreter at ADDRESS; 0: this is no interpreter. */
+static unsigned perl_find_stack(const struct runtime_process *process, uint64_t address)
+{
+	uint64_t words[INTERPRETER_SEARCHED];
+	size_t n = memory_read(process->memory, process->root, address, words, sizeof(words)) /
+		   sizeof(words[0]);
+
+	for (unsigned i = 1; i < n; i++)
+		if (perl_is_stack(process, words[i]))
+			return i * sizeof(uint64_t);
+	return 0;
+}
+
+static bool perl_is_interpreter(const struct runtime_process *process, uint64_t thread_pointer,
+				uint64_t pointer)
+{
+	return pointer != thread_pointer && perl_find_stack(process, pointer);
+}
+
+static bool perl_find_recipe(const struct runtime_process *process, uint64_t thread_pointer,
+			     struct recipe *recipe)
+{
+	int64_t distance;
+	uint64_t interpreter;
+
+	if (!runtime_search_thread(process, thread_pointer, perl_is_interpreter, &distance))
+		return false;
+	interpreter = runtime_read_word(process, thread_pointer + (uint64_t)distance);
+	*recipe = (struct recipe){
+		.base = (uint64_t)distance,
+		.by_thread = 1,
+		.n_loads = 2,
+		.loads = { 0, (uint16_t)perl_find_stack(process, interpreter) },
+		.shape = RECIPE_STACKS,
+		.next = STACK_PREVIOUS,
+		.array_start = STACK_CONTEXTS,
+		.array_size = STACK_LAST,
+		.element = CONTEXT_BYTES,
+		.n_words = N_PERL_WORDS,
+		.words = { [WORD_TYPE] = CONTEXT_TYPE,
+			   [WORD_CV] = CONTEXT_CV,
+			   [WORD_RETURN] = CONTEXT_RETURN },
+	};
+	return recipe->loads[1];
+}
+
+static bool perl_read_frame(const struct runtime_process *process, const uint64_t *words,
+			    struct runtime_frame *frame)
+{
+	(void)process;
+	if (!words[WORD_TYPE] && !words[WORD_CV] && !words[WORD_RETURN]) {
+		frame->outermost = true; /* between two stacks */
+		return false;
+	}
+	if ((words[WORD_TYPE] & TYPE_MASK) != TYPE_SUB)
+		return false;
+	frame->code = words[WORD_CV];
+	frame->outermost = !words[WORD_RETURN];
+	return true;
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static unsigned perl_read_type(const struct runtime_process *process, uint64_t sv)
+{
+	uint32_t flags = 0;
+
+	if (perl_is_pointer(sv))
+		memory_read_u32(process->memory, process->root, sv + SV_FLAGS, &flags);
+	return flags & SV_TYPE_MASK;
+}
+
+/* Reads the name at ADDRESS: bytes of a word, or of UTF-8, and a NUL after them. */
+static bool perl_read_name_text(const struct runtime_process *process, uint64_t address, char *text,
+				size_t capacity)
+{
+	uint32_t length;
+
+	if (!perl_is_pointer(address) ||
+	    !memory_read_u32(process->memory, process->root, address + HEK_LENGTH, &length) ||
+	    !length || length >= capacity ||
+	    memory_read(process->memory, process->root, address + HEK_TEXT, text, length + 1) !=
+		    length + 1 ||
+	    text[length])
+		return false;
+	for (uint32_t i = 0; i < length; i++)
+		if (!isalnum((unsigned char)text[i]) && !strchr("_:'^ ()", text[i]) &&
+		    (unsigned char)text[i] < 0x80)
+			return false;
+	return true;
+}
+
+/*
+ * Reads the name of the package STASH. It is in a structure that lies after the hash's body since
+ * 5.36, and before that after its buckets. The name may be the first of several.
+ */
+static bool perl_read_package(const struct runtime_process *process, uint64_t stash, char *text,
+			      size_t capacity)
+{
+	uint64_t body = runtime_read_word(process, stash + SV_BODY), places[2];
+	uint64_t buckets = runtime_read_word(process, stash + SV_UNION);
+	uint64_t max = runtime_read_word(process, body + HV_MAX);
+
+	if (perl_read_type(process, stash) != SV_TYPE_HV)
+		return false;
+	places[0] = body + HV_BYTES;
+	places[1] = max < HV_MAX_BUCKETS ? buckets + (max + 1) * sizeof(uint64_t) : 0;
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t name = runtime_read_word(process, places[i]);
+
+		if (perl_read_name_text(process, name, text, capacity) ||
+		    (perl_is_pointer(name) &&
+		     perl_read_name_text(process, runtime_read_word(process, name), text,
+					 capacity)))
+			return true;
+	}
+	return false;
+}
+
+static bool perl_check_code(const struct runtime_process *process,
+			    const struct runtime_frame *frame, uint64_t *check)
+{
+	uint64_t words[4], body = runtime_read_word(process, frame->code + SV_BODY);
+
+	if (frame->code == PERL_MAIN) {
+		*check = 0;
+		return true;
+	}
+	/* the code's first operation and its root, the name's place, and the file's name */
+	if (perl_read_type(process, frame->code) != SV_TYPE_CV ||
+	    memory_read(process->memory, process->root, body + CV_FILE - 3 * sizeof(uint64_t),
+			words, sizeof(words)) != sizeof(words))
+		return false;
+	*check = hash_bytes(body, words, sizeof(words));
+	return true;
+}
+
+static bool perl_read_sub(const struct runtime_process *process, uint64_t body, char *package,
+			  char *function, size_t capacity)
+{
+	uint64_t gv = runtime_read_word(process, body + CV_GV), name = gv, stash;
+	uint32_t flags = 0;
+
+	memory_read_u32(process->memory, process->root, body + CV_FLAGS, &flags);
+	stash = runtime_read_word(process, body + CV_STASH);
+	if (!(flags & CV_NAMED)) {
+		uint64_t gv_body = runtime_read_word(process, gv + SV_BODY);
+
+		if (perl_read_type(process, gv) != SV_TYPE_GV)
+			return false;
+		name = runtime_read_word(process, gv_body + GV_NAME);
+		stash = runtime_read_word(process, gv_body + GV_STASH);
+	}
+	return perl_read_name_text(process, name, function, capacity) &&
+	       perl_read_package(process, stash, package, capacity);
+}
+
+static bool perl_read_name(const struct runtime_process *process, const struct runtime_frame *frame,
+			   struct runtime_name *name)
+{
+	uint64_t body = runtime_read_word(process, frame->code + SV_BODY);
+	char package[RUNTIME_NAME_BYTES / 2], function[RUNTIME_NAME_BYTES / 2];
+	char path[RUNTIME_FILE_BYTES] = "";
+	const char *slash;
+
+	if (frame->code == PERL_MAIN) {
+		snprintf(name->function, sizeof(name->function), "[pl] <main>");
+		*name->file = '\0';
+		return true;
+	}
+	if (perl_read_type(process, frame->code) != SV_TYPE_CV ||
+	    !perl_read_sub(process, body, package, function, sizeof(function)))
+		return false;
+	memory_read_string(process->memory, process->root,
+			   runtime_read_word(process, body + CV_FILE), path, sizeof(path));
+	slash = strrchr(path, '/');
+	snprintf(name->function, sizeof(name->function), "[pl] %s::%s", package, function);
+	snprintf(name->file, sizeof(name->file), "%s", slash && slash[1] ? slash + 1 : path);
+	return true;
+}
+
+static const char *const perl_loops[] = { "Perl_runops_standard", "Perl_runops_debug", NULL };
+
+const struct language_ops perl_language = {
+	.tag = "pl",
+	.exports = { [EXPORT_LOOP] = "Perl_runops_standard", [EXPORT_KEY] = "PL_thr_key" },
+	.loops = perl_loops,
+	.find_layout = perl_find_layout,
+	.find_recipe = perl_find_recipe,
+	.read_frame = perl_read_frame,
+	.check_code = perl_check_code,
+	.read_name = perl_read_name,
+	.n_words = N_PERL_WORDS,
+	.main_code = PERL_MAIN,
+};

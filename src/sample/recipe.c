@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Follows a recipe; see recipe.h. Every pointer and number may be anything. */
+#include "config.h"
+
+#include "xtop/sample/recipe.h"
+
+#include <string.h>
+
+#include "xtop/base/types.h"
+
+static bool recipe_check_offset(uint16_t offset)
+{
+	return offset % sizeof(uint64_t) == 0;
+}
+
+bool recipe_check(const struct recipe *recipe)
+{
+	if (!recipe->n_loads || recipe->n_loads > RECIPE_MAX_LOADS || !recipe->n_words ||
+	    recipe->n_words > RECIPE_MAX_WORDS || recipe->shape >= N_RECIPE_SHAPES ||
+	    !recipe_check_offset(recipe->next) || !recipe_check_offset(recipe->array_start) ||
+	    !recipe_check_offset(recipe->array_size) || !recipe_check_offset(recipe->element))
+		return false;
+	for (unsigned i = 0; i < recipe->n_loads; i++)
+		if (!recipe_check_offset(recipe->loads[i]))
+			return false;
+	for (unsigned i = 0; i < recipe->n_words; i++)
+		if (!recipe_check_offset(recipe->words[i]))
+			return false;
+	return (recipe->shape != RECIPE_ARRAY || recipe->next) &&
+	       (recipe->shape != RECIPE_STACKS || recipe->element);
+}
+
+/* Where following a recipe has come to. */
+struct recipe_walk {
+	const struct recipe *recipe;
+	recipe_read_fn *read;
+	void *context;
+	uint64_t node;       /* address of the present node; 0: there is none */
+	uint64_t owner;      /* the structure that has the array */
+	uint64_t start, end; /* the array's first byte, and the first one after it */
+	unsigned n_stacks;
+};
+
+/* The word at ADDRESS; 0: it cannot be read. */
+static uint64_t recipe_read(const struct recipe_walk *walk, uint64_t address)
+{
+	uint64_t word;
+
+	return walk->read(walk->context, address, &word) ? word : 0;
+}
+
+static void recipe_begin_array(struct recipe_walk *walk)
+{
+	walk->start = recipe_read(walk, walk->owner + walk->recipe->array_start);
+	walk->end = walk->start +
+		    sizeof(uint64_t) * recipe_read(walk, walk->owner + walk->recipe->array_size);
+	if (walk->node >= walk->end)
+		walk->node = 0;
+}
+
+/* Begins with the array of the structure at OWNER, or with the next one that is not empty. */
+static void recipe_begin_stack(struct recipe_walk *walk, uint64_t owner)
+{
+	const struct recipe *recipe = walk->recipe;
+
+	for (walk->node = 0; owner && !walk->node && walk->n_stacks < RECIPE_MAX_STACKS;
+	     walk->n_stacks++) {
+		int32_t last = (int32_t)recipe_read(walk, owner + recipe->array_size);
+
+		walk->owner = owner;
+		walk->start = recipe_read(walk, owner + recipe->array_start);
+		if (walk->start && last >= 0)
+			walk->node = walk->start + (uint64_t)last * recipe->element;
+		owner = recipe_read(walk, owner + recipe->next);
+	}
+}
+
+/* Finds the first node. */
+static void recipe_begin(struct recipe_walk *walk, uint64_t thread_pointer)
+{
+	const struct recipe *recipe = walk->recipe;
+
+	walk->node = recipe->base + (recipe->by_thread ? thread_pointer : 0);
+	for (unsigned i = 0; i < recipe->n_loads && walk->node; i++) {
+		walk->owner = walk->node;
+		walk->node = recipe_read(walk, walk->owner + recipe->loads[i]);
+	}
+	if (walk->node && recipe->shape == RECIPE_ARRAY)
+		recipe_begin_array(walk);
+	else if (recipe->shape == RECIPE_STACKS)
+		recipe_begin_stack(walk, walk->node);
+}
+
+/* Goes to the next node. Returns true if that node is in another array. */
+static bool recipe_step(struct recipe_walk *walk)
+{
+	const struct recipe *recipe = walk->recipe;
+
+	switch ((enum recipe_shape)recipe->shape) {
+	case RECIPE_LIST:
+		walk->node = recipe_read(walk, walk->node + recipe->next);
+		break;
+	case RECIPE_ARRAY:
+		walk->node = walk->end - walk->node > recipe->next ? walk->node + recipe->next : 0;
+		break;
+	case RECIPE_STACKS:
+		if (walk->node > walk->start) {
+			walk->node -= recipe->element;
+			break;
+		}
+		recipe_begin_stack(walk, recipe_read(walk, walk->owner + recipe->next));
+		return walk->node;
+	}
+	return false;
+}
+
+/* Copies the words of the present node to WORDS, unless WORDS is NULL. */
+static bool recipe_copy_node(const struct recipe_walk *walk, uint64_t *words)
+{
+	uint64_t word;
+
+	for (unsigned i = 0; i < walk->recipe->n_words; i++) {
+		if (!walk->read(walk->context, walk->node + walk->recipe->words[i], &word))
+			return false;
+		if (words)
+			words[i] = word;
+	}
+	return true;
+}
+
+size_t recipe_follow(const struct recipe *recipe, uint64_t thread_pointer, recipe_read_fn *read,
+		     void *context, uint64_t *words, size_t max_words)
+{
+	struct recipe_walk walk = { .recipe = recipe, .read = read, .context = context };
+	unsigned n_pages = 0;
+	size_t n = 0;
+
+	if (recipe->by_thread && !thread_pointer)
+		return 0;
+	recipe_begin(&walk, thread_pointer);
+	for (unsigned i = 0; walk.node && i < RECIPE_MAX_NODES && n_pages < RECIPE_MAX_PAGES; i++) {
+		uint64_t node = walk.node;
+
+		if (n + 2 * recipe->n_words > max_words ||
+		    !recipe_copy_node(&walk, words ? words + n : NULL))
+			break;
+		n += recipe->n_words;
+		if (recipe_step(&walk)) {
+			if (words)
+				memset(words + n, 0, recipe->n_words * sizeof(*words));
+			n += recipe->n_words;
+		}
+		n_pages += (node ^ walk.node) > GUEST_PAGE_MASK;
+	}
+	return n;
+}
