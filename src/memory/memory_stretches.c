@@ -157,6 +157,18 @@ size_t memory_read_pages(struct memory *memory, struct memory_root root, uint64_
 	return batch_flush(&batch);
 }
 
+size_t memory_read_scattered(struct memory *memory, struct memory_root root,
+			     const uint64_t *addresses, void *pages, size_t n)
+{
+	struct memory_batch batch = { .memory = memory, .to = pages };
+	frame_t frame;
+
+	assert(n <= MEMORY_BATCH_PAGES);
+	while (batch.n < n && memory_translate(memory, root, addresses[batch.n], &frame))
+		batch_add(&batch, frame.value, 1);
+	return batch_flush(&batch);
+}
+
 size_t memory_look_over(struct memory *memory, struct memory_root root, uint64_t address,
 			void *pages, size_t n)
 {

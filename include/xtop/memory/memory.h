@@ -94,6 +94,9 @@ size_t memory_read_bulk(struct memory *memory, struct memory_root root, uint64_t
  */
 size_t memory_read_pages(struct memory *memory, struct memory_root root, uint64_t address,
 			 void *pages, size_t n);
+/* memory_read_pages() for whole pages at N addresses, which are multiples of the page size. */
+size_t memory_read_scattered(struct memory *memory, struct memory_root root,
+			     const uint64_t *addresses, void *pages, size_t n);
 /*
  * memory_read_pages() for a search through megabytes. No watcher sees the search, so a recording
  * does not keep everything that was searched, and what is found must be read again. A page that is

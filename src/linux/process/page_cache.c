@@ -22,11 +22,12 @@
  * are in another order. A kernel of 32 bits maps only the first 0.9 GiB, and puts its page cache
  * elsewhere if it can: there pages are read by their frames. Such kernels are never PV guests.
  *
- * Pages are looked up one by one, but adjacent pages are read together, because each call of
- * memory_read_pages() may cost a mapping. The number of pages that are read together grows with
- * each success within a read; after a hole the caller starts with a new read. So a file with holes
- * costs at most a fixed multiple of its pages: the rest of the file is not read again for each
- * hole.
+ * Pages are looked up one by one, but read together, wherever they lie: each call of
+ * memory_read_scattered() costs a mapping, of one page or of many. The pages of a file that was
+ * unpacked into a tmpfs, or read in small pieces, lie far apart. The number of pages that are read
+ * together grows with each success within a read; after a hole the caller starts with a new read.
+ * So a file with holes costs at most a fixed multiple of its pages: the rest of the file is not read
+ * again for each hole.
  */
 #include "config.h"
 
@@ -41,6 +42,7 @@
 #define PFN_MAX         (1ULL << 40)
 #define FILE_MAX_BYTES  (1ULL << 62)
 #define BURST_PAGES     4 /* pages read together at first; four times as many each time */
+#define PAGE_CACHE_FEW  2 /* whole pages that are read one by one, and kept as copies */
 
 static bool page_cache_has_layout(const struct layout *layout)
 {
@@ -129,59 +131,72 @@ bool page_cache_find_frame(struct page_cache *cache, uint64_t index, frame_t *fr
 
 /* --- bytes ------------------------------------------------------------------------------------ */
 
-/* Number of adjacent pages from INDEX on, at most MAX; 0 if the first is not there. */
-static size_t page_cache_run(struct page_cache *cache, uint64_t index, size_t max,
-			     uint64_t *address)
+/*
+ * Finds the addresses of the pages from INDEX on, at most MAX, up to the first one that is missing.
+ * Returns their number.
+ */
+static size_t page_cache_find_run(struct page_cache *cache, uint64_t index, size_t max,
+				  uint64_t *addresses)
 {
-	uint64_t next, *missing = page_cache_find(cache, index, address);
-	size_t n = 1;
+	size_t n = 0;
 
-	if (missing) {
-		++*missing;
-		return 0;
-	}
-	while (n < max && !page_cache_find(cache, index + n, &next) &&
-	       next == *address + n * GUEST_PAGE_SIZE)
+	while (n < max) {
+		uint64_t *missing = page_cache_find(cache, index + n, &addresses[n]);
+
+		if (missing) {
+			*missing += !n;
+			break;
+		}
 		n++;
+	}
 	return n;
 }
 
 /*
- * Reads SIZE_BYTES at ADDRESS, up to the first page that cannot be read. Small reads and parts of
- * pages use the copies that memory.c keeps.
+ * Reads SIZE_BYTES from IN_PAGE on, in the first of the pages at ADDRESSES, up to the first page
+ * that cannot be read. Small reads and parts of pages use the copies that memory.c keeps.
  */
-static size_t page_cache_copy(const struct page_cache *cache, uint64_t address, char *buffer,
-			      size_t size_bytes)
+static size_t page_cache_copy(const struct page_cache *cache, const uint64_t *addresses,
+			      uint64_t in_page, char *buffer, size_t size_bytes)
 {
-	size_t front = -address & GUEST_PAGE_MASK, pages, got;
 	struct memory *memory = cache->guest->memory;
+	size_t done = 0;
 
-	if (size_bytes <= 2 * GUEST_PAGE_SIZE)
-		return memory_read(memory, cache->root, address, buffer, size_bytes);
-	got = memory_read(memory, cache->root, address, buffer, front);
-	if (got < front)
-		return got;
-	pages = (size_bytes - front) >> GUEST_PAGE_SHIFT;
-	got += memory_read_pages(memory, cache->root, address + front, buffer + front, pages) *
-	       GUEST_PAGE_SIZE;
-	if (got < front + pages * GUEST_PAGE_SIZE)
-		return got;
-	return got + memory_read(memory, cache->root, address + got, buffer + got,
-				 size_bytes - got);
+	while (done < size_bytes) {
+		uint64_t at = in_page + done;
+		size_t whole = (size_bytes - done) >> GUEST_PAGE_SHIFT, piece, got;
+		const uint64_t *from = &addresses[at >> GUEST_PAGE_SHIFT];
+
+		at &= GUEST_PAGE_MASK;
+		if (at || whole <= PAGE_CACHE_FEW) {
+			piece = GUEST_PAGE_SIZE - at;
+			if (piece > size_bytes - done)
+				piece = size_bytes - done;
+			got = memory_read(memory, cache->root, *from + at, buffer + done, piece);
+		} else {
+			piece = whole * GUEST_PAGE_SIZE;
+			got = GUEST_PAGE_SIZE * memory_read_scattered(memory, cache->root, from,
+								      buffer + done, whole);
+		}
+		done += got;
+		if (got < piece)
+			break;
+	}
+	return done;
 }
 
 /*
- * Reads adjacent pages from the front of SIZE_BYTES at OFFSET, at most MAX_PAGES. *HOLE tells that
- * the page after them is missing.
+ * Reads pages from the front of SIZE_BYTES at OFFSET, at most MAX_PAGES. *HOLE tells that the page
+ * after them is missing.
  */
 static size_t page_cache_read_run(struct page_cache *cache, uint64_t offset, char *buffer,
 				  size_t size_bytes, size_t max_pages, bool *hole)
 {
-	uint64_t address, in_page = offset & GUEST_PAGE_MASK;
+	uint64_t addresses[MEMORY_BATCH_PAGES], in_page = offset & GUEST_PAGE_MASK;
 	size_t n = (in_page + size_bytes + GUEST_PAGE_MASK) >> GUEST_PAGE_SHIFT, got;
 
-	n = page_cache_run(cache, offset >> GUEST_PAGE_SHIFT, n < max_pages ? n : max_pages,
-			   &address);
+	n = page_cache_find_run(cache, offset >> GUEST_PAGE_SHIFT, n < max_pages ? n : max_pages,
+				addresses);
 	if (!n) {
 		cache->wasted_bytes += GUEST_PAGE_SIZE;
 		*hole = true;
@@ -190,7 +205,7 @@ static size_t page_cache_read_run(struct page_cache *cache, uint64_t offset, cha
 	n = n * GUEST_PAGE_SIZE - in_page;
 	if (n > size_bytes)
 		n = size_bytes;
-	got = page_cache_copy(cache, address + in_page, buffer, n);
+	got = page_cache_copy(cache, addresses, in_page, buffer, n);
 	*hole = got != n;
 	if (*hole) { /* the guest has given the memory back */
 		cache->n_refused++;
