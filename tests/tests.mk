@@ -235,6 +235,7 @@ check_PROGRAMS += \
 	tests/symbol/test_debugdata \
 	tests/symbol/test_hypercall_page \
 	tests/symbol/test_image_elf \
+	tests/symbol/test_image_parts \
 	tests/symbol/test_nm \
 	tests/symbol/test_space \
 	tests/symbol/test_symbols \

@@ -30,6 +30,7 @@ struct elf_table {
 	struct elf_blob symbols, strings, indices;
 	/* end of the last NUL: every name that begins before strings_end is terminated */
 	size_t strings_end;
+	uint64_t strings_at, late_bytes; /* limits.late_names: where the names are in the file */
 	size_t n;
 };
 
@@ -150,9 +151,11 @@ static struct xtop_error *elf_hand_out(const struct elf_file *file, const struct
 
 	if (error || symbol.address < home.start || symbol.address >= home.end)
 		return error;
-	if (!symbol.name)
+	if (!symbol.name && symbol.name_offset >= table->late_bytes)
 		return elf_damaged(file, "a symbol's name lies outside the string table");
-	if (!elf_blob_has(&table->strings, symbol.name_offset, symbol.name_bytes + 1))
+	symbol.name_at = (uint32_t)(table->strings_at + symbol.name_offset);
+	if (!table->late_bytes &&
+	    !elf_blob_has(&table->strings, symbol.name_offset, symbol.name_bytes + 1))
 		return NULL; /* not there now */
 	symbol.home_end = home.end;
 	symbol.in_code = home.code;
@@ -223,10 +226,17 @@ static struct xtop_error *elf_load_table(struct elf_file *file, size_t i, struct
 				    file->path);
 	if (!header->sh_size || !strings->sh_size)
 		return NULL;
+	if (file->limits.late_names && strings->sh_offset > UINT32_MAX - strings->sh_size)
+		return elf_damaged(file, "names beyond 4 GiB");
+	if (file->limits.late_names) {
+		table->strings_at = strings->sh_offset;
+		table->late_bytes = strings->sh_size;
+	}
 	if (!elf_load_section(file, i, &table->symbols) ||
-	    !elf_load_section(file, header->sh_link, &table->strings))
+	    (!table->late_bytes && !elf_load_section(file, header->sh_link, &table->strings)))
 		return elf_damaged(file, "symbol table");
-	elf_find_strings_end(table);
+	if (!table->late_bytes)
+		elf_find_strings_end(table);
 	table->n = table->symbols.size_bytes / elf_sizes(&file->header).symbol;
 	elf_load_indices(file, i, table);
 	return NULL;

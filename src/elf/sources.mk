@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
 	include/xtop/elf/elf.h \
+	include/xtop/elf/elf_pages.h \
 	include/xtop/elf/loads.h \
 	src/elf/elf_class.c \
 	src/elf/elf_debug.c \
@@ -13,6 +14,7 @@ libxtop_a_SOURCES += \
 	src/elf/elf_lines.c \
 	src/elf/elf_machine.h \
 	src/elf/elf_notes.c \
+	src/elf/elf_pages.c \
 	src/elf/elf_ranges.c \
 	src/elf/elf_ranges.h \
 	src/elf/elf_reader.h \

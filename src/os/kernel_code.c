@@ -8,7 +8,7 @@
 struct kernel_code {
 	struct memory *memory;
 	struct memory_root root;
-	const struct image *image;
+	struct image *image;
 };
 
 static size_t kernel_code_read(void *context, uint64_t address, void *buffer, size_t size_bytes)
@@ -25,7 +25,7 @@ static bool kernel_code_find(void *context, uint64_t address, uint64_t *start, u
 	return image_find_code(code->image, address, start, end);
 }
 
-bool kernel_code_open(struct memory *memory, struct memory_root root, const struct image *image,
+bool kernel_code_open(struct memory *memory, struct memory_root root, struct image *image,
 		      struct code_source *source)
 {
 	struct kernel_code *code = malloc(sizeof(*code));

@@ -211,14 +211,15 @@ static void names_fill_offset(struct names *names, struct name_slot *slot,
 {
 	struct name_answer *answer = &slot->answer;
 	struct image *image = mapping->image;
-	uint64_t address = slot->address - mapping->bias, start = address, end, offset;
+	uint64_t address = slot->address - mapping->bias, start = address, end, offset, low, high;
 	char name[FRAME_MODULE_BYTES + 20], build_id[BUILD_ID_TEXT_BYTES];
 	const struct frame_file file = { .path = image->path ? image->path : "",
 					 .build_id = build_id,
 					 .package = image->package ? image->package : "",
-					 .incomplete = image->incomplete };
+					 .incomplete = image_is_incomplete(image) };
 
-	answer->quality = unwind_tables_find_function(&image->tables, address, &start, &end)
+	answer->quality = unwind_tables_find_function(image_tables(image, address, &low, &high),
+						      address, &start, &end)
 				  ? NAME_FUNCTION
 				  : NAME_OFFSET;
 	offset = start + mapping->bias - mapping->start + mapping->file_offset;
@@ -252,9 +253,9 @@ static enum unknown_cause names_cause(const struct space *space, const struct ma
 	if (mapping->kind == MAPPING_ANONYMOUS)
 		return UNKNOWN_JIT;
 	if (!mapping->image || !mapping->image->symtab)
-		return mapping->image && mapping->image->incomplete ? UNKNOWN_NOT_PRESENT
-								    : UNKNOWN_NO_SYMBOLS;
-	return mapping->image->incomplete ? UNKNOWN_NOT_PRESENT : UNKNOWN_BETWEEN;
+		return mapping->image && image_is_incomplete(mapping->image) ? UNKNOWN_NOT_PRESENT
+									     : UNKNOWN_NO_SYMBOLS;
+	return image_is_incomplete(mapping->image) ? UNKNOWN_NOT_PRESENT : UNKNOWN_BETWEEN;
 }
 
 static void names_fill_unnamed(struct names *names, struct name_slot *slot,

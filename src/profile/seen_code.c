@@ -168,7 +168,7 @@ static struct seen_bounds seen_find_bounds(const struct seen_sample *sample)
 				      .end = sample->address + SEEN_CODE_UNBOUNDED,
 				      .unknown = true };
 	struct symtab_entry entry;
-	uint64_t start, end;
+	uint64_t start, end, low, high;
 
 	if (bounds.end < bounds.start)
 		bounds.end = UINT64_MAX;
@@ -179,9 +179,10 @@ static struct seen_bounds seen_find_bounds(const struct seen_sample *sample)
 		bounds.end = entry.end;
 		bounds.unknown = false;
 	} else if (sample->quality == NAME_FUNCTION && bounds.mapping && bounds.mapping->image &&
-		   unwind_tables_find_function(&bounds.mapping->image->tables,
-					       sample->address - bounds.mapping->bias, &start,
-					       &end)) {
+		   unwind_tables_find_function(
+			   image_tables(bounds.mapping->image,
+					sample->address - bounds.mapping->bias, &low, &high),
+			   sample->address - bounds.mapping->bias, &start, &end)) {
 		bounds.start = start + bounds.mapping->bias;
 		bounds.end = end + bounds.mapping->bias;
 		bounds.unknown = false;

@@ -16,7 +16,7 @@
 #include "xtop/unwind/code.h"
 
 struct elf_code {
-	const struct image *image; /* owns this */
+	struct image *image; /* owns this */
 	int fd;
 	Elf64_Phdr segments[ELF_MAX_SEGMENTS]; /* segments that have code */
 	size_t n_segments;

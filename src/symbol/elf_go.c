@@ -134,6 +134,11 @@ static void elf_decode_go_stacks(struct elf_file *file, struct go_table *table)
 
 /* --- both ------------------------------------------------------------------------------------- */
 
+bool elf_is_go(struct elf_file *file)
+{
+	return elf_find_go_section(file) || elf_has_go_note(file);
+}
+
 void elf_read_go(struct elf_file *file, struct elf_go *go)
 {
 	size_t section = elf_find_go_section(file);

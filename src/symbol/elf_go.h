@@ -13,6 +13,8 @@ struct elf_go {
 	bool found;
 };
 
+/* Whether the file says that it has Go's table; where the table lies is not searched for. */
+bool elf_is_go(struct elf_file *file);
 /* GO must not outlive FILE. Not an error: the file is not Go's, or its table is not there now. */
 void elf_read_go(struct elf_file *file, struct elf_go *go);
 void elf_go_deinit(struct elf_go *go);

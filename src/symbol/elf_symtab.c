@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "symbol/alias.h"
 #include "symbol/elf_frames.h"
 #include "symbol/elf_go.h"
 #include "symbol/elf_symtab.h"
@@ -23,12 +24,43 @@ static const struct elf_limits elf_own_limits = {
 
 _Static_assert(SYMTAB_MAX_NAME_BYTES <= ELF_MAX_NAME_BYTES, "names are cut by the table alone");
 
+#define ELF_LABEL_BYTES 32 /* the first bytes of a name tell a local label, or an end mark */
+#define ELF_LABELS      4  /* names that many symbols have: $x and $d on arm64 */
+
+/* The beginnings of the names of labels that were read last. */
+struct elf_labels {
+	struct {
+		uint32_t at;
+		char name[ELF_LABEL_BYTES];
+	} labels[ELF_LABELS];
+	unsigned next;
+};
+
 /* Context of elf_each_symbol(): the table that gets the symbols. */
 struct elf_adding {
-	const struct elf_file *file;
+	struct elf_file *file;
 	struct symtab *tab;
 	size_t n_added;
+	struct elf_labels labels; /* only with late names */
 };
+
+/* The beginning of the name at AT in the file; "" if it cannot be read now. */
+static const char *elf_find_label(struct elf_adding *adding, uint32_t at)
+{
+	struct elf_labels *labels = &adding->labels;
+	char *name;
+	size_t got;
+
+	for (unsigned i = 0; i < ELF_LABELS; i++)
+		if (at && labels->labels[i].at == at)
+			return labels->labels[i].name;
+	labels->next = (labels->next + 1) % ELF_LABELS;
+	name = labels->labels[labels->next].name;
+	got = elf_read(adding->file, at, name, ELF_LABEL_BYTES - 1);
+	name[got] = '\0';
+	labels->labels[labels->next].at = at;
+	return name;
+}
 
 /*
  * Whether NAME is one that no function has: an assembler's local labels that were left in (.L,
@@ -78,12 +110,38 @@ static enum symbol_rank elf_symbol_rank(const struct elf_symbol *symbol)
 	}
 }
 
+/* elf_add_symbol() for symbols with late names. Only labels need their names at once. */
+static struct xtop_error *elf_add_late(struct elf_adding *adding, const struct elf_symbol *symbol)
+{
+	struct elf_symbol named = *symbol;
+	struct symbol_definition definition = { .start = symbol->address,
+						.size_bytes = symbol->size_bytes,
+						.limit = symbol->home_end,
+						.rank = elf_symbol_rank(symbol),
+						.name_at = symbol->name_at };
+
+	if (symbol->type == STT_OBJECT && symbol->in_code)
+		return symtab_add_bound(adding->tab, symbol->address);
+	named.name = "";
+	if (symbol->in_code && (symbol->type == STT_NOTYPE || !symbol->size_bytes))
+		named.name = elf_find_label(adding, symbol->name_at);
+	if (!elf_is_function(&named))
+		return NULL;
+	if (!symbol->size_bytes && named.name[0] && symbol_is_end_mark(named.name))
+		return symtab_add_bound(adding->tab, symbol->address);
+	adding->n_added++;
+	return symtab_add(adding->tab, &definition);
+}
+
 static struct xtop_error *elf_add_symbol(void *context, const struct elf_symbol *symbol)
 {
 	struct elf_adding *adding = context;
-	bool page = elf_is_hypercall_page(symbol);
 	struct xtop_error *error;
+	bool page;
 
+	if (adding->file->limits.late_names)
+		return elf_add_late(adding, symbol);
+	page = elf_is_hypercall_page(symbol);
 	if (!page && symbol->type == STT_OBJECT && symbol->in_code)
 		return symtab_add_bound(adding->tab, symbol->address); /* ends what is before it */
 	if (!page && !elf_is_function(symbol))

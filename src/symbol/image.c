@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "symbol/image_parts.h"
 #include "xtop/language/language.h"
 
 /*
@@ -73,6 +74,7 @@ void image_unref(struct image *image)
 	if (!image || --image->n_references > 0)
 		return;
 	symtab_destroy(image->symtab);
+	image_parts_destroy(image->parts);
 	unwind_tables_deinit(&image->tables);
 	runtime_destroy(image->runtime);
 	if (image->tables_fd >= 0)
@@ -93,6 +95,8 @@ size_t image_memory_bytes(const struct image *image)
 		bytes += sizeof(*image->link) + strlen(image->link->name) + 1;
 	if (image->symtab)
 		bytes += symtab_memory_bytes(image->symtab);
+	if (image->parts)
+		bytes += image_parts_memory_bytes(image->parts);
 	return bytes + unwind_tables_memory_bytes(&image->tables);
 }
 
@@ -137,17 +141,21 @@ const struct image *image_place_get(struct image_place **placep)
 
 /* --- bounds ----------------------------------------------------------------------------------- */
 
-bool image_find_code(const struct image *image, uint64_t address, uint64_t *start, uint64_t *end)
+bool image_find_code(struct image *image, uint64_t address, uint64_t *start, uint64_t *end)
 {
+	const struct symtab *symtab = image_symtab(image);
+	const struct unwind_tables *tables;
 	struct symtab_entry entry;
+	uint64_t from, to;
 
 	if (unwind_tables_find_stub(&image->tables, address, start, end))
 		return true;
-	if (image->symtab && symtab_find(image->symtab, address, &entry)) {
+	if (symtab && symtab_find(symtab, address, &entry)) {
 		*start = entry.start;
 		*end = entry.end;
 		return true;
 	}
-	return unwind_tables_find_function(&image->tables, address, start, end) ||
-	       unwind_tables_find_gap(&image->tables, image->init, address, start, end);
+	tables = image_tables(image, address, &from, &to);
+	return unwind_tables_find_function(tables, address, start, end) ||
+	       unwind_tables_find_gap(tables, image->init, address, start, end);
 }

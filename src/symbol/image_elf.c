@@ -18,6 +18,7 @@
 #include "symbol/elf_go.h"
 #include "symbol/elf_symtab.h"
 #include "symbol/elf_tables.h"
+#include "symbol/image_parts.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/base/limit.h"
 #include "xtop/language/language.h"
@@ -176,6 +177,19 @@ static void image_set_names(struct image *image, const struct image_names *names
 	image->symtab = names->tab;
 	image->cut = names->cut;
 	image->stripped = names->stripped;
+	image_parts_forget_symbols(image->parts);
+}
+
+/* Reads what is small: everything but symbols and unwind tables. */
+static void image_read_notes(struct image *image, struct elf_file *file)
+{
+	image->init = elf_find_init(file);
+	if (!image->runtime)
+		image->runtime = runtime_find(file, image->name);
+	elf_find_build_id(file, &image->build_id);
+	image_read_link(image, file);
+	image_read_package(image, file);
+	image->incomplete = file->incomplete;
 }
 
 /* Reads everything but ORC, which only kernels have. */
@@ -194,13 +208,7 @@ static struct xtop_error *image_read_file(struct image *image, struct elf_file *
 		return error;
 	}
 	image_set_names(image, &names);
-	image->init = elf_find_init(file);
-	if (!image->runtime)
-		image->runtime = runtime_find(file, image->name);
-	elf_find_build_id(file, &image->build_id);
-	image_read_link(image, file);
-	image_read_package(image, file);
-	image->incomplete = file->incomplete;
+	image_read_notes(image, file);
 	image->unpacked_bytes = names.unpacked_bytes;
 	return NULL;
 }
@@ -211,6 +219,20 @@ struct xtop_error *image_read_elf(struct image *image, const struct bytes *bytes
 	struct xtop_error *error = image_open_guest(image, bytes, &image_limits, &file);
 
 	return error ? error : image_read_file(image, &file);
+}
+
+bool image_open_elf(struct image *image, const struct bytes *bytes,
+		    const struct image_source *source)
+{
+	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
+	struct xtop_error *error = image_open_guest(image, bytes, &image_limits, &file);
+	bool opened = !error && !file.incomplete && !elf_is_go(&file) &&
+		      image_parts_attach(image, &file, source);
+
+	if (opened)
+		image_read_notes(image, &file);
+	error_destroy(error);
+	return opened;
 }
 
 struct xtop_error *image_read_host_elf(struct image *image, int fd, struct loads *loads)

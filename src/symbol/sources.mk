@@ -13,6 +13,8 @@ libxtop_a_SOURCES += \
 	src/symbol/elf_go.c \
 	src/symbol/elf_go.h \
 	src/symbol/elf_orc_x86.c \
+	src/symbol/elf_portions.c \
+	src/symbol/elf_portions.h \
 	src/symbol/elf_symtab.c \
 	src/symbol/elf_symtab.h \
 	src/symbol/elf_tables.c \
@@ -20,6 +22,10 @@ libxtop_a_SOURCES += \
 	src/symbol/image.c \
 	src/symbol/image_elf.c \
 	src/symbol/image_pe.c \
+	src/symbol/image_parts.c \
+	src/symbol/image_parts.h \
+	src/symbol/late_names.c \
+	src/symbol/late_names.h \
 	src/symbol/nm.c \
 	src/symbol/space.c \
 	src/symbol/specials_x86.c \

@@ -151,9 +151,12 @@ uint64_t space_generation(const struct space *space)
 static bool mapping_find_symbol(const struct mapping *mapping, uint64_t address,
 			   struct symtab_entry *entry)
 {
-	if (address < mapping->start || address >= mapping->end || !mapping->image ||
-	    !mapping->image->symtab ||
-	    !symtab_find(mapping->image->symtab, address - mapping->bias, entry))
+	const struct symtab *symtab;
+
+	if (address < mapping->start || address >= mapping->end || !mapping->image)
+		return false;
+	symtab = image_symtab(mapping->image);
+	if (!symtab || !symtab_find(symtab, address - mapping->bias, entry))
 		return false;
 	entry->start += mapping->bias;
 	entry->end += mapping->bias;
@@ -221,11 +224,24 @@ static const struct mapping *space_find_range(const struct space *space, uint64_
 	return cell->mapping == NO_MAPPING ? NULL : &space->mappings[cell->mapping].mapping;
 }
 
+/* Limits CODE to what holds for [START, END), which are addresses of the image; ADDRESS is one. */
+static void space_limit_code(struct unwind_code *code, uint64_t address, uint64_t start,
+			     uint64_t end)
+{
+	uint64_t in_image = address - code->bias;
+
+	if (in_image - start < address - code->start)
+		code->start = address - (in_image - start);
+	if (end - in_image < code->end - address)
+		code->end = address + (end - in_image);
+}
+
 static void space_find_code(const struct unwind_space *unwind, uint64_t address,
 			    bool tables_needed, struct unwind_code *code)
 {
 	const struct space *space = (const struct space *)unwind;
 	const struct mapping *mapping;
+	uint64_t start, end;
 
 	*code = (struct unwind_code){ 0 };
 	mapping = space_find_range(space, address, &code->start, &code->end);
@@ -236,9 +252,13 @@ static void space_find_code(const struct unwind_space *unwind, uint64_t address,
 	code->bias = mapping->bias;
 	if (!mapping->image)
 		return;
-	if (tables_needed)
-		image_build_tables(mapping->image);
-	code->tables = &mapping->image->tables;
+	if (!tables_needed) {
+		code->tables = &mapping->image->tables;
+		return;
+	}
+	image_build_tables(mapping->image);
+	code->tables = image_tables(mapping->image, address - mapping->bias, &start, &end);
+	space_limit_code(code, address, start, end);
 }
 
 static bool space_find_function(const struct unwind_space *unwind, uint64_t address,

@@ -2,7 +2,7 @@
 /*
  * The table of one image. Readers add symbols in any order; symtab_seal() sorts them into the
  * compact form that look-ups read. One thread builds a table. A sealed table never changes, so any
- * thread may read it.
+ * thread may read it; only if its names are read late, look-ups are the builder's thread's alone.
  *
  * A sealed table is three arrays that share an index. They ascend by start, with one entry for each
  * start:
@@ -31,6 +31,7 @@
 #include <string.h>
 
 #include "symbol/alias.h"
+#include "symbol/late_names.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/base/shared_array.h"
 #include "xtop/base/sorted.h"
@@ -49,7 +50,7 @@ enum symtab_kind {
 struct symtab_item {
 	uint64_t start;
 	uint64_t end;
-	uint32_t name; /* offset into names */
+	uint32_t name; /* offset into names, or in the file; later the number of a late name */
 	uint8_t kind;  /* enum symtab_kind */
 	uint8_t rank;  /* enum symbol_rank */
 };
@@ -68,6 +69,7 @@ struct symtab {
 	size_t n_items, items_capacity;
 	size_t names_capacity, max_names_bytes;
 	struct work *work; /* NULL: building the table is never broken off */
+	struct late_names *late; /* NULL: the table has its names */
 	bool full;      /* a name did not fit in max_names_bytes */
 	bool ascending; /* items were added in order, as nm -n and kallsyms have them */
 
@@ -108,6 +110,17 @@ void symtab_set_work(struct symtab *tab, struct work *work)
 	tab->work = work;
 }
 
+struct xtop_error *symtab_set_late_names(struct symtab *tab, const struct bytes *bytes)
+{
+	tab->late = late_names_create(bytes);
+	return tab->late ? NULL : error_create("out of memory for a symbol table");
+}
+
+bool symtab_is_incomplete(const struct symtab *tab)
+{
+	return tab->late && late_names_are_incomplete(tab->late);
+}
+
 bool symtab_is_full(const struct symtab *tab)
 {
 	return tab->full;
@@ -118,6 +131,7 @@ void symtab_destroy(struct symtab *tab)
 	if (!tab)
 		return;
 	free(tab->items);
+	late_names_destroy(tab->late);
 	shared_array_free(tab->names, tab->names_bytes);
 	shared_array_free(tab->offsets, tab->n * sizeof(*tab->offsets));
 	free(tab->starts);
@@ -187,19 +201,42 @@ static uint64_t symtab_end(uint64_t start, uint64_t size_bytes, uint64_t limit)
 	return limit && end > limit ? limit : end;
 }
 
+static struct symtab_item symtab_item_of(const struct symbol_definition *symbol)
+{
+	return (struct symtab_item){ .start = symbol->start,
+				     .end = symtab_end(symbol->start, symbol->size_bytes,
+						       symbol->limit),
+				     .name = symbol->name_at,
+				     .rank = symbol->rank,
+				     .kind = symbol->size_bytes ? SYMTAB_SIZED : SYMTAB_UNSIZED };
+}
+
+static struct xtop_error *symtab_add_late(struct symtab *tab,
+					  const struct symbol_definition *symbol)
+{
+	struct symtab_item item = symtab_item_of(symbol);
+	struct xtop_error *error = NULL;
+
+	if (work_is_over(tab->work) || item.end <= item.start)
+		return NULL;
+	error = symtab_reserve_item(tab);
+	if (!error)
+		symtab_put(tab, item);
+	return error;
+}
+
 struct xtop_error *symtab_add(struct symtab *tab, const struct symbol_definition *symbol)
 {
-	struct symtab_item item = { .start = symbol->start,
-				    .end = symtab_end(symbol->start, symbol->size_bytes,
-						      symbol->limit),
-				    .rank = symbol->rank,
-				    .kind = symbol->size_bytes ? SYMTAB_SIZED : SYMTAB_UNSIZED };
-	size_t name_bytes = strnlen(symbol->name, symbol->name_bytes < SYMTAB_MAX_NAME_BYTES
-							  ? symbol->name_bytes
-							  : SYMTAB_MAX_NAME_BYTES);
+	struct symtab_item item = symtab_item_of(symbol);
+	size_t name_bytes;
 	struct xtop_error *error;
 
-	assert(!tab->sealed);
+	assert(!tab->sealed && !symbol->name == !!tab->late);
+	if (tab->late)
+		return symtab_add_late(tab, symbol);
+	name_bytes = strnlen(symbol->name, symbol->name_bytes < SYMTAB_MAX_NAME_BYTES
+						   ? symbol->name_bytes
+						   : SYMTAB_MAX_NAME_BYTES);
 	if (work_is_over(tab->work))
 		return NULL;
 	if (!name_bytes || item.end <= item.start)
@@ -236,6 +273,8 @@ static bool symtab_better(const struct symtab *tab, const struct symtab_item *a,
 {
 	if (a->kind == SYMTAB_BOUND || b->kind == SYMTAB_BOUND)
 		return b->kind == SYMTAB_BOUND && a->kind != SYMTAB_BOUND;
+	if (tab->late)
+		return a->kind < b->kind; /* which name is better is known later */
 	return symbol_alias_better(
 		&(struct symbol_alias){ tab->names + a->name, a->kind == SYMTAB_SIZED, a->rank },
 		&(struct symbol_alias){ tab->names + b->name, b->kind == SYMTAB_SIZED, b->rank });
@@ -252,19 +291,28 @@ static void symtab_merge_aliases(struct symtab *tab)
 
 	for (size_t i = 0; i < tab->n_items; i++) {
 		struct symtab_item *last = items + n - (n > 0), item = items[i];
+		uint32_t first_name;
+		bool is_first;
 
 		if (i % SYMTAB_LOOK_ITEMS == 0 && work_is_over(tab->work)) {
 			n = 0;
 			break;
 		}
+		is_first = !n || last->start != item.start || last->kind == SYMTAB_BOUND;
+		if (tab->late && item.kind != SYMTAB_BOUND)
+			item.name = late_names_add(tab->late, item.name, item.rank,
+						   item.kind == SYMTAB_SIZED, is_first);
 		if (!n || last->start != item.start) {
 			items[n++] = item;
 			continue;
 		}
+		first_name = is_first ? item.name : last->name;
 		if (item.kind == last->kind)
 			item.end = last->end = item.end > last->end ? item.end : last->end;
 		if (symtab_better(tab, &item, last))
 			*last = item;
+		if (tab->late)
+			last->name = first_name;
 	}
 	tab->n_items = n;
 }
@@ -383,7 +431,7 @@ static struct xtop_error *symtab_pack(struct symtab *tab)
 	struct xtop_error *error;
 	char *names;
 
-	for (size_t i = 0; i < tab->n_items; i++)
+	for (size_t i = 0; !tab->late && i < tab->n_items; i++)
 		names_bytes += strlen(tab->names + tab->items[i].name) + 1;
 	error = symtab_allocate(tab, names_bytes, &names);
 	if (error)
@@ -392,15 +440,16 @@ static struct xtop_error *symtab_pack(struct symtab *tab)
 	tab->base = tab->n ? tab->items[0].start : 0;
 	for (size_t i = 0; i < tab->n; i++) {
 		const struct symtab_item *item = &tab->items[i];
-		size_t bytes = strlen(tab->names + item->name) + 1;
+		size_t bytes = tab->late ? 0 : strlen(tab->names + item->name) + 1;
 
 		if (tab->offsets)
 			tab->offsets[i] = item->start - tab->base;
 		else
 			tab->starts[i] = item->start;
 		tab->sizes[i] = item->end - item->start;
-		tab->name_offsets[i] = used;
-		memcpy(names + used, tab->names + item->name, bytes);
+		tab->name_offsets[i] = tab->late ? item->name : used;
+		if (bytes)
+			memcpy(names + used, tab->names + item->name, bytes);
 		used += bytes;
 	}
 	free(tab->names);
@@ -509,14 +558,17 @@ static size_t symtab_resumed(const struct symtab *tab, size_t index, uint64_t ad
 struct symtab_entry symtab_at(const struct symtab *tab, size_t index)
 {
 	uint64_t start = symtab_start(tab, index);
+	uint32_t name = tab->name_offsets[index];
 
 	return (struct symtab_entry){ .start = start,
 				      .end = start + tab->sizes[index],
-				      .name = tab->names + tab->name_offsets[index] };
+				      .name = tab->late ? late_names_find(tab->late, name)
+							: tab->names + name };
 }
 
 bool symtab_find(const struct symtab *tab, uint64_t address, struct symtab_entry *entry)
 {
+	struct symtab_entry found;
 	size_t index;
 
 	assert(tab->sealed);
@@ -530,7 +582,10 @@ bool symtab_find(const struct symtab *tab, uint64_t address, struct symtab_entry
 		if (address - symtab_start(tab, index) >= tab->sizes[index])
 			return false;
 	}
-	*entry = symtab_at(tab, index);
+	found = symtab_at(tab, index);
+	if (!found.name)
+		return false;
+	*entry = found;
 	return true;
 }
 
@@ -555,5 +610,6 @@ size_t symtab_memory_bytes(const struct symtab *tab)
 
 	return sizeof(*tab) +
 	       tab->n * (start_bytes + sizeof(*tab->sizes) + sizeof(*tab->name_offsets)) +
-	       tab->n_resumes * sizeof(*tab->resumes) + tab->names_bytes;
+	       tab->n_resumes * sizeof(*tab->resumes) + tab->names_bytes +
+	       (tab->late ? late_names_memory_bytes(tab->late) : 0);
 }

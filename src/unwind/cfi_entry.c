@@ -451,7 +451,7 @@ static int cfi_compare_offsets(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* Reads the offsets of all FDEs in .eh_frame from the table, ascending. Returns their number. */
+/* Reads the offsets of all FDEs in .eh_frame from the table. Returns their number. */
 static size_t cfi_hdr_offsets(const struct cfi_sections *sections, size_t n, uint32_t *offsets,
 			      struct cfi_list *list)
 {
@@ -471,19 +471,42 @@ static size_t cfi_hdr_offsets(const struct cfi_sections *sections, size_t n, uin
 		else
 			offsets[n_offsets++] = (uint32_t)offset;
 	}
-	qsort(offsets, n_offsets, sizeof(*offsets), cfi_compare_offsets);
 	return n_offsets;
 }
 
-/* Skips overlapping FDEs: they are crafted to be read again and again. */
+/*
+ * Lists the FDEs at N OFFSETS, which it sorts. Skips overlapping FDEs: they are crafted to be read
+ * again and again.
+ */
+static struct xtop_error *cfi_list_by_offsets(const struct cfi_sections *sections,
+					      uint32_t *offsets, size_t n, struct cfi_list *list)
+{
+	struct xtop_error *error = NULL;
+	struct cfi_entry entry;
+	size_t after = 0;
+
+	qsort(offsets, n, sizeof(*offsets), cfi_compare_offsets);
+	for (size_t i = 0; !error && i < n && !work_is_over(sections->work); i++) {
+		size_t n_before = list->n;
+
+		if (offsets[i] < after) {
+			list->refused++;
+			continue;
+		}
+		error = cfi_list_try(sections, false, offsets[i], list);
+		if (list->n > n_before &&
+		    cfi_read_entry(&sections->eh_frame, false, offsets[i], &entry))
+			after = entry.next;
+	}
+	return error;
+}
+
 static struct xtop_error *cfi_list_by_hdr(const struct cfi_sections *sections,
 					  struct cfi_list *list)
 {
-	const struct cfi_section *hdr = &sections->eh_frame_hdr, *frame = &sections->eh_frame;
-	size_t n = (hdr->size_bytes - sizeof(struct cfi_hdr)) / 8, after = 0;
+	const struct cfi_section *hdr = &sections->eh_frame_hdr;
+	size_t n = (hdr->size_bytes - sizeof(struct cfi_hdr)) / 8;
 	_cleanup_free_ uint32_t *offsets = NULL;
-	struct xtop_error *error = NULL;
-	struct cfi_entry entry;
 	uint32_t said;
 
 	memcpy(&said, hdr->bytes + offsetof(struct cfi_hdr, n), sizeof(said));
@@ -493,18 +516,18 @@ static struct xtop_error *cfi_list_by_hdr(const struct cfi_sections *sections,
 	if (!offsets)
 		return error_create("out of memory for %zu unwind entries", n);
 	n = cfi_hdr_offsets(sections, n, offsets, list);
-	for (size_t i = 0; !error && i < n && !work_is_over(sections->work); i++) {
-		size_t n_before = list->n;
+	return cfi_list_by_offsets(sections, offsets, n, list);
+}
 
-		if (offsets[i] < after) {
-			list->refused++;
-			continue;
-		}
-		error = cfi_list_try(sections, false, offsets[i], list);
-		if (list->n > n_before && cfi_read_entry(frame, false, offsets[i], &entry))
-			after = entry.next;
-	}
-	return error;
+static struct xtop_error *cfi_list_known(const struct cfi_sections *sections, struct cfi_list *list)
+{
+	size_t size_bytes = sections->n_offsets * sizeof(*sections->offsets);
+	_cleanup_free_ uint32_t *offsets = malloc(size_bytes + 1);
+
+	if (!offsets)
+		return error_create("out of memory for %zu unwind entries", sections->n_offsets);
+	memcpy(offsets, sections->offsets, size_bytes);
+	return cfi_list_by_offsets(sections, offsets, sections->n_offsets, list);
 }
 
 static int cfi_compare_places(const void *left, const void *right)
@@ -539,7 +562,9 @@ struct xtop_error *cfi_list_init(const struct cfi_sections *sections, struct cfi
 
 	*list = (struct cfi_list){ 0 };
 	if (sections->eh_frame.bytes) {
-		if (sections->eh_frame.n_gaps && cfi_hdr_is_usual(&sections->eh_frame_hdr))
+		if (sections->offsets)
+			error = cfi_list_known(sections, list);
+		else if (sections->eh_frame.n_gaps && cfi_hdr_is_usual(&sections->eh_frame_hdr))
 			error = cfi_list_by_hdr(sections, list);
 		else
 			error = cfi_list_scan(sections, false, list);

@@ -25,6 +25,38 @@ static void read_image(const struct bytes *bytes)
 	image_unref(image);
 }
 
+static void keep_bytes(void *context)
+{
+	(void)context;
+}
+
+/* The parts of the file as they are needed, at addresses near START and all over the file. */
+static void read_parts(const struct bytes *bytes, uint64_t start)
+{
+	const struct image_source source = { *bytes, keep_bytes };
+	const struct symtab *symtab;
+	struct symtab_entry entry;
+	struct image *image;
+	uint64_t from, to;
+
+	fuzz_succeed(image_create("file", &image));
+	if (image_open_elf(image, bytes, &source)) {
+		for (unsigned i = 0; i < 64; i++) {
+			uint64_t address = i < 32 ? start + 64 * i : (uint64_t)i << 33;
+
+			image_tables(image, address, &from, &to);
+			fuzz_must(address >= from && address < to, "tables hold at their address");
+			image_find_code(image, address, &from, &to);
+		}
+		symtab = image_symtab(image);
+		for (size_t i = 0; symtab && i < symtab_count(symtab); i++)
+			symtab_find(symtab, symtab_at(symtab, i).start, &entry);
+		image_is_incomplete(image);
+		fuzz_must(image_memory_bytes(image) > 0, "an image takes memory");
+	}
+	image_unref(image);
+}
+
 static void read_loads(const struct bytes *bytes, uint64_t start, uint64_t file_offset)
 {
 	struct loads loads;
@@ -48,6 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size_bytes)
 	if (flags & FLAG_NO_SIZE)
 		bytes.size_bytes = UINT64_MAX;
 	read_image(&bytes);
+	read_parts(&bytes, start);
 	read_loads(&bytes, start, start / 2);
 	free((void *)file.bytes);
 	return 0;

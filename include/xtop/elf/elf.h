@@ -41,6 +41,7 @@ struct elf_limits {
 	bool lenient;         /* a file with damaged section headers counts as one without */
 	bool partial;         /* the sections that symbols lie in may be left out */
 	bool relocatable;     /* object files, as kernel modules, are read, too */
+	bool late_names;      /* symbols have a place of their name, and no name; see name_at */
 };
 
 /* A copy of a part of the file. Bytes that could not be read are zeros, and are in `gaps`. */
@@ -232,6 +233,7 @@ struct elf_symbol {
 	const char *name;             /* NULL: the name is not within the string table */
 	size_t name_bytes;            /* length of the name, ELF_MAX_NAME_BYTES at most */
 	uint32_t name_offset;
+	uint32_t name_at;             /* place of the name in the file; only with late_names */
 	uint16_t section;             /* SHN_UNDEF: not defined here */
 	uint8_t type, binding;        /* STT_FUNC ..., STB_LOCAL ... */
 	/* The symbol's home: the section that holds it, or a segment if no sections are known. */

@@ -11,7 +11,7 @@
  * Makes *SOURCE read the code of IMAGE; its close() frees what it holds. MEMORY and IMAGE outlive
  * it. False if there is no memory for it.
  */
-bool kernel_code_open(struct memory *memory, struct memory_root root, const struct image *image,
+bool kernel_code_open(struct memory *memory, struct memory_root root, struct image *image,
 		      struct code_source *source);
 
 #endif

@@ -22,6 +22,7 @@
 /* --- image.c ---------------------------------------------------------------------------------- */
 
 struct code_source;
+struct image_parts;
 struct image_place;
 struct runtime; /* xtop/language/language.h */
 
@@ -34,8 +35,10 @@ struct image_debug_link {
 struct image {
 	char *name;                /* the frames' module: "[kernel]", "libc.so.6"; not clean */
 	struct build_id build_id;
-	struct symtab *symtab;     /* a sealed table; NULL: no symbols */
-	struct unwind_tables tables;
+	/* a sealed table; NULL: no symbols, or none that image_symtab() has read */
+	struct symtab *symtab;
+	struct unwind_tables tables; /* those that hold for all addresses; see image_tables() */
+	struct image_parts *parts;   /* what is read when it is needed; NULL: all was read */
 	uint64_t init;             /* a function before the tables' first one; 0: none */
 	bool incomplete;           /* some of the file was missing: worth reading again later */
 	bool stripped;             /* only a debug file has all of its functions */
@@ -68,12 +71,28 @@ size_t image_memory_bytes(const struct image *image);
  * stub, of a symbol, of an FDE, or of a short gap between FDEs or after `init`. Addresses are the
  * image's. False: they are not known.
  */
-bool image_find_code(const struct image *image, uint64_t address, uint64_t *start, uint64_t *end);
+bool image_find_code(struct image *image, uint64_t address, uint64_t *start, uint64_t *end);
+
+/* The bytes of a file that can be read as long as the image lives. */
+struct image_source {
+	struct bytes bytes;
+	void (*close)(void *context); /* gets the context of BYTES */
+};
+
+/* The symbols of IMAGE, which are read now if this was not done before. NULL: there are none. */
+const struct symtab *image_symtab(struct image *image);
+/* Whether the symbols of IMAGE are still in its file, as far as is known. */
+bool image_awaits_symbols(const struct image *image);
+/* The unwind tables for ADDRESS, an address of the image. They hold for [*START, *END). */
+const struct unwind_tables *image_tables(const struct image *image, uint64_t address,
+					 uint64_t *start, uint64_t *end);
+/* Whether something of the file that was needed so far could not be read. */
+bool image_is_incomplete(const struct image *image);
 
 /*
- * An image never changes once a space has it. When its file is read again, another image takes its
- * place. A caller that wants to know the latest image keeps a reference to the place, which keeps
- * no tables in memory.
+ * An image never changes once a space has it, but for what it reads when it is needed. When its
+ * file is read again, another image takes its place. A caller that wants to know the latest image
+ * keeps a reference to the place, which keeps no tables in memory.
  */
 struct image_place *image_place_ref(const struct image *image);
 void image_place_unref(struct image_place *place); /* NULL allowed */
@@ -92,6 +111,13 @@ const struct image *image_place_get(struct image_place **placep);
  * the guest's machine.
  */
 struct xtop_error *image_read_elf(struct image *image, const struct bytes *bytes); /* the guest's */
+/*
+ * Reads only what is small of an ELF file, BYTES, and the rest from SOURCE when it is needed.
+ * SOURCE is closed with the image then. Returns false, and takes nothing, if the file has to be
+ * read whole because of its format, or if bytes are missing.
+ */
+bool image_open_elf(struct image *image, const struct bytes *bytes,
+		    const struct image_source *source);
 /*
  * image_read_elf() for a file that has the symbols of a kernel in memory, whose code is SOURCE.
  * SOURCE is closed with the image, and also after an error.

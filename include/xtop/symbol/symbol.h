@@ -50,6 +50,14 @@ void symtab_limit_names(struct symtab *tab, size_t names_bytes);
 struct work;
 void symtab_set_work(struct symtab *tab, struct work *work);
 bool symtab_is_full(const struct symtab *tab); /* symtab_add() failed at that limit */
+/*
+ * The symbols of TAB have no names, but name_at. A name is read from BYTES, which outlive TAB, when
+ * it is first looked up: such a look-up changes TAB. Error: out of memory.
+ */
+struct bytes;
+struct xtop_error *symtab_set_late_names(struct symtab *tab, const struct bytes *bytes);
+/* Whether late names that were looked up could not be read. */
+bool symtab_is_incomplete(const struct symtab *tab);
 
 /* Rank of a name among several symbols at one address (alias.h has the whole rule). */
 enum symbol_rank { SYMBOL_LOCAL, SYMBOL_WEAK, SYMBOL_GLOBAL };
@@ -61,8 +69,9 @@ struct symbol_definition {
 	uint64_t size_bytes;
 	uint64_t limit;     /* end of the symbol's section; 0 if the source knows no sections */
 	enum symbol_rank rank;
-	const char *name; /* need not be terminated */
+	const char *name; /* need not be terminated; NULL: see symtab_set_late_names() */
 	size_t name_bytes;
+	uint32_t name_at; /* where the name is in the file; only if NAME is NULL */
 };
 
 /*
@@ -78,7 +87,10 @@ struct xtop_error *symtab_add(struct symtab *tab, const struct symbol_definition
 struct xtop_error *symtab_add_bound(struct symtab *tab, uint64_t address);
 struct xtop_error *symtab_seal(struct symtab *tab);
 
-/* After symtab_seal(). The innermost entry that covers ADDRESS; false: there is none. */
+/*
+ * After symtab_seal(). The innermost entry that covers ADDRESS; false: there is none, or its name
+ * cannot be read now.
+ */
 bool symtab_find(const struct symtab *tab, uint64_t address, struct symtab_entry *entry);
 size_t symtab_count(const struct symtab *tab);
 struct symtab_entry symtab_at(const struct symtab *tab, size_t index); /* ascending by start */

@@ -28,6 +28,9 @@ struct cfi_section {
 struct cfi_sections {
 	struct cfi_section eh_frame, eh_frame_hdr, debug_frame;
 	struct entry_points entries; /* code addresses where the image begins to run */
+	/* offsets of the FDEs in eh_frame whose bytes are there; NULL: those of all FDEs */
+	const uint32_t *offsets;
+	size_t n_offsets;
 	struct work *work; /* tells when to stop building tables; NULL: never */
 };
 

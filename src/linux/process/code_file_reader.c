@@ -15,6 +15,7 @@
 
 #include "linux/process/code_file_reader.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "xtop/base/cleanup.h"
@@ -51,8 +52,68 @@ static enum code_file_state code_file_state_of(enum loads_result result)
 	return CODE_FILE_INCOMPLETE;
 }
 
-/* A file that is no ELF file of this machine gets only a name. */
-static void code_file_read_bytes(const struct bytes *bytes, const char *name, struct work *work,
+/* --- bytes that are read later ---------------------------------------------------------------- */
+
+/* Copies of the guest's pages are dropped after this time; page tables and nodes go out of date. */
+#define CODE_FILE_FRESH_NS 100000000ULL
+
+/* The bytes of one file, for struct image_source. */
+struct late_file {
+	struct guest_inode inode;
+	struct code_file_reader *reader; /* outlives the image */
+	uint64_t refreshed_ns;
+};
+
+static size_t late_file_read(void *context, uint64_t offset, void *buffer, size_t size_bytes)
+{
+	struct late_file *file = context;
+	struct memory *memory = file->inode.guest->memory;
+	uint64_t now_ns = memory_now_ns(memory);
+	struct page_cache cache = { 0 };
+	size_t got;
+
+	if (now_ns - file->refreshed_ns >= CODE_FILE_FRESH_NS) {
+		memory_refresh(memory);
+		file->refreshed_ns = now_ns;
+	}
+	got = guest_inode_read(&file->inode, &cache, offset, buffer, size_bytes);
+	file->reader->late_bytes += got;
+	file->reader->absent_pages += cache.n_absent;
+	file->reader->evicted_pages += cache.n_evicted;
+	return got;
+}
+
+static void late_file_close(void *context)
+{
+	free(context);
+}
+
+/* Returns false if the file has no page cache, or memory is out. */
+static bool late_file_open(struct code_file_reader *reader, const struct guest_file *file,
+			   struct image_source *source)
+{
+	struct late_file *late = file->cache ? malloc(sizeof(*late)) : NULL;
+
+	if (!late)
+		return false;
+	*late = (struct late_file){ .inode = { file->guest, file->identity, file->inode },
+				    .reader = reader,
+				    .refreshed_ns = memory_now_ns(file->guest->memory) };
+	*source = (struct image_source){
+		.bytes = { late_file_read, late, file->identity.size_bytes },
+		.close = late_file_close,
+	};
+	return true;
+}
+
+/* --- one reading ------------------------------------------------------------------------------ */
+
+/*
+ * A file that is no ELF file of this machine gets only a name. LATE: bytes for what may be read
+ * later; closed if they are not used. NULL: all is read now.
+ */
+static void code_file_read_bytes(const struct bytes *bytes, const struct image_source *late,
+				 const char *name, struct work *work,
 				 struct code_file_reading *reading)
 {
 	enum loads_result result = loads_read(bytes, &reading->loads);
@@ -61,11 +122,16 @@ static void code_file_read_bytes(const struct bytes *bytes, const char *name, st
 	reading->state = code_file_state_of(result);
 	if (!error && result == LOADS_READ) {
 		reading->image->work = work;
-		error = image_read_elf(reading->image, bytes);
+		if (late && image_open_elf(reading->image, bytes, late))
+			late = NULL;
+		else
+			error = image_read_elf(reading->image, bytes);
 		/* loads_read() has seen the ELF header: a failure here means missing bytes */
 		if (!error && !reading->image->incomplete)
 			reading->state = CODE_FILE_WHOLE;
 	}
+	if (late)
+		late->close(late->bytes.context);
 	if (reading->image) {
 		reading->kept_bytes = image_memory_bytes(reading->image);
 		reading->unpacked_bytes = reading->image->unpacked_bytes;
@@ -93,9 +159,10 @@ static void code_file_read_host(int fd, const char *name, struct work *work,
 }
 
 static void code_file_read_guest(struct code_file_reader *reader, struct guest_file *file,
-				 const char *name, struct code_file_reading *reading)
+				 const char *name, bool whole, struct code_file_reading *reading)
 {
 	struct page_cache cache = { 0 };
+	struct image_source late;
 	struct bytes bytes;
 
 	file->guest = reader->guest;
@@ -103,7 +170,9 @@ static void code_file_read_guest(struct code_file_reader *reader, struct guest_f
 	if (file->inode && page_cache_init(&cache, reader->guest, file->inode))
 		file->cache = &cache;
 	bytes = guest_file_bytes(file, file->identity.size_bytes);
-	code_file_read_bytes(&bytes, name, memory_work(reader->guest->memory), reading);
+	whole = whole || !late_file_open(reader, file, &late);
+	code_file_read_bytes(&bytes, whole ? NULL : &late, name, memory_work(reader->guest->memory),
+			     reading);
 	file->cache = NULL;
 	reading->got_bytes = file->got_bytes;
 	reading->wasted_bytes = file->wasted_bytes;
@@ -190,14 +259,14 @@ static void code_file_use_debug_file(const struct code_file_reader *reader,
 	reading->kept_bytes = image_memory_bytes(reading->image);
 }
 
-void code_file_read(struct code_file_reader *reader, struct guest_file *file,
+void code_file_read(struct code_file_reader *reader, struct guest_file *file, bool whole,
 		    struct code_file_reading *reading)
 {
 	const char *name;
 
 	*reading = (struct code_file_reading){ 0 };
 	name = code_file_find_name(reader, file, &reading->no_path);
-	code_file_read_guest(reader, file, name, reading);
+	code_file_read_guest(reader, file, name, whole, reading);
 	if (!reading->image || reading->state == CODE_FILE_NO_ELF ||
 	    reading->state == CODE_FILE_ELF32 || code_file_use_symbols(reader, reading))
 		return;

@@ -33,6 +33,7 @@ struct code_file_reader {
 	uint64_t absent_pages;  /* the guest never read them, or dropped them without a trace */
 	uint64_t evicted_pages; /* dropped under pressure, or swapped out */
 	struct path_name path;  /* path of the file that is read */
+	uint64_t late_bytes;    /* bytes of files that were read when they were needed */
 };
 
 /* Results of one reading of a file. */
@@ -49,8 +50,11 @@ struct code_file_reading {
 	bool exhausted;      /* CODE_FILE_MAX_READ_BYTES were too few */
 };
 
-/* Reads FILE once. The caller has set its identity, inode, file, root and pieces. */
-void code_file_read(struct code_file_reader *reader, struct guest_file *file,
+/*
+ * Reads FILE once. WHOLE: all of it, now; else, if its format allows that, only what is needed to
+ * read the rest later. The caller has set its identity, inode, file, root and pieces.
+ */
+void code_file_read(struct code_file_reader *reader, struct guest_file *file, bool whole,
 		    struct code_file_reading *reading);
 
 #endif

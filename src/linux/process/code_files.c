@@ -106,7 +106,8 @@ struct code_files_counts code_files_counts(const struct code_files *files)
 		counts.elf32 += file->state == CODE_FILE_ELF32;
 		counts.too_large += file->state == CODE_FILE_TOO_LARGE;
 		counts.cut += file->image->cut;
-		counts.no_symbols += file->state == CODE_FILE_WHOLE && !file->image->symtab;
+		counts.no_symbols += file->state == CODE_FILE_WHOLE && !file->image->symtab &&
+				     !image_awaits_symbols(file->image);
 	}
 	return counts;
 }
@@ -230,24 +231,12 @@ static void code_files_poll_names(struct code_files *files, struct code_file *fi
 	file->image->awaits_names = false;
 }
 
-/* Charges the memory for instructions that unwinding has read of a file. */
+/* Charges the memory for what was read of a file when it was needed. */
 static void code_files_charge(struct code_files *files, struct code_file *file)
 {
-	if (file->charged_bytes && file->image->tables.computed)
+	if (file->charged_bytes && (file->image->tables.computed || file->image->parts))
 		memory_budget_charge(files->settings.budget, &file->charged_bytes,
 				     image_memory_bytes(file->image));
-}
-
-void code_files_poll(struct code_files *files)
-{
-	for (size_t i = 0; i < CODE_FILES_MAX; i++) {
-		struct code_file *file = &files->files[i];
-
-		if (file->image)
-			code_files_charge(files, file);
-		if (file->image && file->image->awaits_names && file->image->wants_names)
-			code_files_poll_names(files, file);
-	}
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -255,7 +244,7 @@ void code_files_poll(struct code_files *files)
 static void code_files_read(struct code_files *files, struct guest_file *source,
 			    struct code_file *file, struct code_file_reading *reading)
 {
-	code_file_read(&files->reader, source, reading);
+	code_file_read(&files->reader, source, file->whole, reading);
 	files->counts.reads++;
 	files->walk_bytes +=
 		reading->got_bytes + reading->wasted_bytes + reading->unpacked_bytes;
@@ -288,6 +277,36 @@ static void code_files_schedule(struct code_file *file, uint64_t now_ns)
 	file->retry_delay_ns =
 		backoff_next_ns(file->retry_delay_ns, CODE_FILE_RETRY_NS, CODE_FILE_MAX_RETRY_NS);
 	file->due_ns = now_ns + file->retry_delay_ns;
+}
+
+/*
+ * If a part of FILE that was needed could not be read, the whole file is read again when its time
+ * comes, like a file of which bytes were missing from the start: --root or a debug file may have
+ * them.
+ */
+static void code_files_check_parts(struct code_file *file, uint64_t now_ns)
+{
+	if (!file->image->parts || file->state != CODE_FILE_WHOLE ||
+	    !image_is_incomplete(file->image))
+		return;
+	file->whole = true;
+	file->state = CODE_FILE_INCOMPLETE;
+	file->got_bytes = 0;
+	code_files_schedule(file, now_ns);
+}
+
+void code_files_poll(struct code_files *files, uint64_t now_ns)
+{
+	for (size_t i = 0; i < CODE_FILES_MAX; i++) {
+		struct code_file *file = &files->files[i];
+
+		if (!file->image)
+			continue;
+		code_files_charge(files, file);
+		code_files_check_parts(file, now_ns);
+		if (file->image->awaits_names && file->image->wants_names)
+			code_files_poll_names(files, file);
+	}
 }
 
 static struct code_file *code_files_add(struct code_files *files, struct guest_file *source,

@@ -25,6 +25,7 @@ struct code_file {
 	struct image *image; /* has at least a name; another image after the file was read again */
 	struct loads loads;  /* n is 0 if unknown */
 	bool no_path;        /* the name is made up */
+	bool whole;          /* parts could not be read later: all is read at once the next time */
 	uint64_t due_ns;     /* when the file is worth reading again; UINT64_MAX for never */
 	/* The following members belong to code_files.c. */
 	uint64_t number;                     /* unique number, which is never used again */
@@ -106,7 +107,7 @@ const struct code_file *code_files_find_by_frame(struct code_files *files, frame
  * Uses debug files that were fetched meanwhile, and requests the debug files of images in which a
  * function without a symbol was sampled.
  */
-void code_files_poll(struct code_files *files);
+void code_files_poll(struct code_files *files, uint64_t now_ns);
 
 /* Number of changes: a file got another image because it was read again, or an image got names. */
 uint64_t code_files_changes(const struct code_files *files);

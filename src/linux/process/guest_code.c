@@ -27,11 +27,9 @@
 #define GUEST_CODE_SMALL_READ 16
 
 struct guest_code {
-	const struct linux_guest *guest;
+	struct guest_inode inode;
 	struct guest_code_turns *turns;
-	const struct image *image; /* owns this struct */
-	struct file_identity identity;
-	uint64_t inode; /* address of the struct inode */
+	struct image *image; /* owns this struct */
 	struct loads loads;
 	int root_fd; /* -1 if there is none */
 };
@@ -40,7 +38,7 @@ static uint64_t guest_code_turn(void *context)
 {
 	const struct guest_code *code = context;
 	struct guest_code_turns *turns = code->turns;
-	uint64_t number = 1 + memory_now_ns(code->guest->memory) / GUEST_CODE_TURN_NS;
+	uint64_t number = 1 + memory_now_ns(code->inode.guest->memory) / GUEST_CODE_TURN_NS;
 
 	if (turns->at_once) {
 		turns->left_bytes = turns->total_bytes;
@@ -51,7 +49,7 @@ static uint64_t guest_code_turn(void *context)
 	if (number != turns->number) {
 		turns->number = number;
 		turns->left_bytes = GUEST_CODE_TURN_BYTES;
-		memory_refresh(code->guest->memory);
+		memory_refresh(code->inode.guest->memory);
 	}
 	return turns->left_bytes && !memory_budget_is_full(turns->budget) ? number : 0;
 }
@@ -75,21 +73,6 @@ static bool guest_code_find_offset(const struct guest_code *code, uint64_t addre
 		return true;
 	}
 	return false;
-}
-
-static size_t guest_code_read_cache(const struct guest_code *code, uint64_t offset, void *buffer,
-				    size_t size_bytes)
-{
-	struct file_identity identity;
-	struct page_cache cache;
-	struct bytes bytes;
-
-	if (!file_identity_read(code->guest, code->inode, &identity) ||
-	    !file_identity_equal(&identity, &code->identity) ||
-	    !page_cache_init(&cache, code->guest, code->inode))
-		return 0;
-	bytes = page_cache_bytes(&cache);
-	return bytes.read(bytes.context, offset, buffer, size_bytes);
 }
 
 static size_t guest_code_read_root(const struct guest_code *code, uint64_t offset, void *buffer,
@@ -118,6 +101,7 @@ static void guest_code_charge(struct guest_code_turns *turns, size_t bytes)
 static size_t guest_code_read(void *context, uint64_t address, void *buffer, size_t size_bytes)
 {
 	const struct guest_code *code = context;
+	struct page_cache cache;
 	uint64_t offset, left_bytes;
 	size_t got;
 
@@ -130,7 +114,7 @@ static size_t guest_code_read(void *context, uint64_t address, void *buffer, siz
 			return 0;
 		guest_code_charge(code->turns, size_bytes);
 	}
-	got = guest_code_read_cache(code, offset, buffer, size_bytes);
+	got = guest_inode_read(&code->inode, &cache, offset, buffer, size_bytes);
 	if (got < size_bytes)
 		got += guest_code_read_root(code, offset + got, (char *)buffer + got,
 					    size_bytes - got);
@@ -193,11 +177,9 @@ struct xtop_error *guest_code_attach(struct image *image, const struct guest_fil
 	code = calloc(1, sizeof(*code));
 	if (!code)
 		return error_create("out of memory for unwinding without tables");
-	*code = (struct guest_code){ .guest = file->guest,
+	*code = (struct guest_code){ .inode = { file->guest, file->identity, file->inode },
 				     .turns = turns,
 				     .image = image,
-				     .identity = file->identity,
-				     .inode = file->inode,
 				     .loads = *loads,
 				     .root_fd = -1 };
 	if (root_fd >= 0 && turns->n_root_files < GUEST_CODE_MAX_ROOT_FILES)

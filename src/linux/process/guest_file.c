@@ -151,3 +151,17 @@ struct bytes guest_file_bytes(struct guest_file *guest_file, uint64_t size_bytes
 			       .context = guest_file,
 			       .size_bytes = size_bytes };
 }
+
+size_t guest_inode_read(const struct guest_inode *inode, struct page_cache *cache, uint64_t offset,
+			void *buffer, size_t size_bytes)
+{
+	struct file_identity identity;
+	struct bytes bytes;
+
+	if (!file_identity_read(inode->guest, inode->inode, &identity) ||
+	    !file_identity_equal(&identity, &inode->identity) ||
+	    !page_cache_init(cache, inode->guest, inode->inode))
+		return 0;
+	bytes = page_cache_bytes(cache);
+	return bytes.read(bytes.context, offset, buffer, size_bytes);
+}

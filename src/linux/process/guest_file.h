@@ -67,4 +67,18 @@ void guest_file_add_mapping(struct guest_file *guest_file, const struct vma *vma
  */
 struct bytes guest_file_bytes(struct guest_file *guest_file, uint64_t size_bytes);
 
+/* A file that can be read as long as the guest has its inode. */
+struct guest_inode {
+	const struct linux_guest *guest;
+	struct file_identity identity;
+	uint64_t inode; /* address of the struct inode */
+};
+
+/*
+ * Reads from the front of SIZE_BYTES at OFFSET, as far as the page cache has them, which becomes
+ * *CACHE. Returns the number of bytes: 0 if the inode belongs to another file by now.
+ */
+size_t guest_inode_read(const struct guest_inode *inode, struct page_cache *cache, uint64_t offset,
+			void *buffer, size_t size_bytes);
+
 #endif

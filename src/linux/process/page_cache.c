@@ -26,8 +26,8 @@
  * memory_read_scattered() costs a mapping, of one page or of many. The pages of a file that was
  * unpacked into a tmpfs, or read in small pieces, lie far apart. The number of pages that are read
  * together grows with each success within a read; after a hole the caller starts with a new read.
- * So a file with holes costs at most a fixed multiple of its pages: the rest of the file is not read
- * again for each hole.
+ * So a file with holes costs at most a fixed multiple of its pages: the rest of the file is not
+ * read again for each hole.
  */
 #include "config.h"
 

@@ -267,7 +267,7 @@ static void processes_make_room(struct processes *processes, const struct proces
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Schedules the earliest time at which missing data is worth another try. */
+/* Schedules the time at which the areas are worth another try. */
 static void processes_schedule(struct process *process, uint64_t now_ns)
 {
 	uint64_t delay_ns = process->retry_delay_ns;
@@ -275,12 +275,6 @@ static void processes_schedule(struct process *process, uint64_t now_ns)
 	delay_ns = backoff_next_ns(delay_ns, PROCESSES_RETRY_NS, CODE_FILE_MAX_RETRY_NS);
 	process->retry_delay_ns = process->torn ? delay_ns : 0;
 	process->due_ns = process->torn ? now_ns + delay_ns : UINT64_MAX;
-	for (size_t i = 0; i < process->n_areas; i++) {
-		const struct code_file *file = process->areas[i].file;
-
-		if (file && file->due_ns < process->due_ns)
-			process->due_ns = file->due_ns;
-	}
 }
 
 /* Returns false if memory is out. */
@@ -425,6 +419,20 @@ static void processes_retry(struct processes *processes, struct process *process
 	processes_update_space(processes, process, jit);
 }
 
+/* When PROCESS is worth another try. A file may have turned out to be incomplete since. */
+static uint64_t processes_due_ns(const struct process *process)
+{
+	uint64_t due_ns = process->due_ns;
+
+	for (size_t i = 0; i < process->n_areas; i++) {
+		const struct code_file *file = process->areas[i].file;
+
+		if (file && file->due_ns < due_ns)
+			due_ns = file->due_ns;
+	}
+	return due_ns;
+}
+
 void processes_poll(struct processes *processes, uint64_t now_ns)
 {
 	uint64_t changes;
@@ -433,13 +441,13 @@ void processes_poll(struct processes *processes, uint64_t now_ns)
 	for (size_t i = 0; i < PROCESSES_MAX && n_reads < PROCESSES_POLL_READS; i++) {
 		struct process *process = &processes->processes[i];
 
-		if (!processes->mms[i] || now_ns < process->due_ns ||
+		if (!processes->mms[i] || now_ns < processes_due_ns(process) ||
 		    now_ns - process->used_ns > PROCESSES_IDLE_NS)
 			continue;
 		processes_retry(processes, process, now_ns);
 		n_reads++;
 	}
-	code_files_poll(processes->reader.files);
+	code_files_poll(processes->reader.files, now_ns);
 	changes = code_files_changes(processes->reader.files);
 	if (processes->changes == changes)
 		return;

@@ -112,7 +112,7 @@ static void poll_names(struct code_fixture *fixture, const struct code_file *fil
 	const struct timespec ms = { .tv_nsec = 1000000 };
 
 	for (unsigned i = 0; i < 20000 && file->image->awaits_names; i++) {
-		code_files_poll(fixture->files);
+		code_files_poll(fixture->files, 0);
 		nanosleep(&ms, NULL);
 	}
 }
@@ -131,7 +131,7 @@ static void test_fetched(struct code_fixture *fixture)
 	file = get(fixture, made_file(fixture->made, "/a", fixture->program.bytes, PROGRAM_BYTES),
 		   0);
 	image = file->image;
-	code_files_poll(fixture->files);
+	code_files_poll(fixture->files, 0);
 	check(image->awaits_names && !code_files_names(fixture->files),
 	      "nothing is fetched before a function without a symbol is met");
 	file->image->wants_names = true;

@@ -193,7 +193,7 @@ static void test_chain(struct fixture *fixture)
 		  "a function that only a pointer leads to has its beginning");
 	check(image_memory_bytes(file->image) > before, "instructions that were read take memory");
 	before = fixture->budget.used_bytes;
-	code_files_poll(fixture->files);
+	code_files_poll(fixture->files, 0);
 	check(fixture->budget.used_bytes > before, "the budget is charged for instructions");
 	end(fixture, file);
 }

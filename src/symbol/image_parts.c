@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Parts of an image's file that are read when they are first needed; see image_parts.h.
+ *
+ *   part            read with                            as far as
+ *   headers, notes  the file's first process             all of them, a few pages
+ *   CFI             the first address in a portion       256 functions (elf_portions.c)
+ *   symbols         the first name that is asked for     the table, without the names: an ELF
+ *                                                        symbol table has no order
+ *   a name          the first look-up of its function    the name (late_names.c)
+ *
+ * doc/DESIGN says which files are read whole. Resolver's thread.
+ */
+#include "config.h"
+
+#include "symbol/image_parts.h"
+
+#include <stdlib.h>
+
+#include "symbol/elf_portions.h"
+#include "symbol/elf_symtab.h"
+#include "xtop/base/cleanup.h"
+
+struct image_parts {
+	struct image_source source;
+	struct elf_limits limits;
+	struct elf_portions *portions;
+	bool symbols_due; /* the symbols have not been read yet */
+	bool incomplete;  /* bytes of symbols could not be read */
+};
+
+static bool parts_has_symtab(const struct elf_file *file)
+{
+	for (size_t i = 1; i < file->n_sections; i++)
+		if (file->sections[i].header.sh_type == SHT_SYMTAB &&
+		    file->sections[i].header.sh_size > sizeof(Elf64_Sym))
+			return true;
+	return false;
+}
+
+bool image_parts_attach(struct image *image, struct elf_file *file,
+			const struct image_source *source)
+{
+	bool stripped = !parts_has_symtab(file);
+	struct image_parts *parts;
+
+	/* The names in .gnu_debugdata are packed; symbols without sections have no known number. */
+	if (!file->n_sections || (stripped && elf_find_section(file, ".gnu_debugdata")))
+		return false;
+	parts = calloc(1, sizeof(*parts));
+	if (!parts)
+		return false;
+	*parts = (struct image_parts){ .source = *source,
+				       .limits = file->limits,
+				       .symbols_due = true };
+	parts->limits.late_names = true;
+	parts->portions = elf_portions_create(file, &parts->source.bytes);
+	if (!parts->portions) {
+		free(parts);
+		return false;
+	}
+	image->parts = parts;
+	image->stripped = stripped;
+	return true;
+}
+
+void image_parts_destroy(struct image_parts *parts)
+{
+	if (!parts)
+		return;
+	elf_portions_destroy(parts->portions);
+	parts->source.close(parts->source.bytes.context);
+	free(parts);
+}
+
+size_t image_parts_memory_bytes(const struct image_parts *parts)
+{
+	return sizeof(*parts) + elf_portions_memory_bytes(parts->portions);
+}
+
+void image_parts_forget_symbols(struct image_parts *parts)
+{
+	if (parts)
+		parts->symbols_due = false;
+}
+
+/* --- symbols ---------------------------------------------------------------------------------- */
+
+static struct xtop_error *parts_read_symbols(struct image *image, struct elf_file *file,
+					     struct symtab *tab, size_t *n)
+{
+	struct elf_symtab_counts counts;
+	struct xtop_error *error = symtab_set_late_names(tab, &image->parts->source.bytes), *damage;
+
+	if (error)
+		return error;
+	symtab_set_work(tab, file->work);
+	damage = elf_read_symbols(file, tab, &counts);
+	image->cut = damage;
+	image->stripped = counts.stripped;
+	error_destroy(damage);
+	*n = counts.n_added;
+	return *n ? symtab_seal(tab) : NULL;
+}
+
+/* Best effort: without memory the image has no symbols. */
+static void parts_load_symbols(struct image *image)
+{
+	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
+	struct image_parts *parts = image->parts;
+	struct symtab *tab = NULL;
+	struct xtop_error *error;
+	size_t n = 0;
+
+	parts->symbols_due = false;
+	error = elf_file_init_guest(&file, &parts->source.bytes, image->name, &parts->limits);
+	file.work = image->work;
+	if (!error)
+		error = symtab_create(&tab);
+	if (!error)
+		error = parts_read_symbols(image, &file, tab, &n);
+	parts->incomplete |= error || file.incomplete;
+	if (error || !n || !symtab_count(tab))
+		symtab_destroy(tab);
+	else
+		image->symtab = tab;
+	error_destroy(error);
+}
+
+const struct symtab *image_symtab(struct image *image)
+{
+	if (image->parts && image->parts->symbols_due)
+		parts_load_symbols(image);
+	return image->symtab;
+}
+
+bool image_awaits_symbols(const struct image *image)
+{
+	return image->parts && image->parts->symbols_due;
+}
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+const struct unwind_tables *image_tables(const struct image *image, uint64_t address,
+					 uint64_t *start, uint64_t *end)
+{
+	if (image->parts)
+		return elf_portions_find(image->parts->portions, &image->tables, address, start,
+					 end);
+	*start = 0;
+	*end = UINT64_MAX;
+	return &image->tables;
+}
+
+bool image_is_incomplete(const struct image *image)
+{
+	const struct image_parts *parts = image->parts;
+
+	return image->incomplete ||
+	       (parts && (parts->incomplete || elf_portions_are_incomplete(parts->portions) ||
+			  (image->symtab && symtab_is_incomplete(image->symtab))));
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The parts of an image's file that are read when they are first needed. Resolver's thread.
+ */
+#ifndef XTOP_SYMBOL_IMAGE_PARTS_H
+#define XTOP_SYMBOL_IMAGE_PARTS_H
+
+#include "xtop/elf/elf.h"
+#include "xtop/symbol/image.h"
+
+struct image_parts;
+
+/*
+ * Lets the symbols and unwind tables of IMAGE, which FILE has, be read from SOURCE when they are
+ * needed. Returns false, and takes nothing, if the file has to be read whole.
+ */
+bool image_parts_attach(struct image *image, struct elf_file *file,
+			const struct image_source *source);
+void image_parts_destroy(struct image_parts *parts); /* NULL allowed */
+size_t image_parts_memory_bytes(const struct image_parts *parts);
+/* The image has got other symbols: those of its own file are not read any more. */
+void image_parts_forget_symbols(struct image_parts *parts); /* NULL allowed */
+
+#endif
