@@ -16,7 +16,9 @@ AC_DEFUN([XTOP_OPTIONAL], [
   AS_IF([test "x$with_$2" != xno], [
     PKG_CHECK_MODULES([$1], [$3],
       [AC_DEFINE([HAVE_$1], [1], [Whether $3 is there, for $4])],
-      [AS_IF([test "x$with_$2" = xyes], [AC_MSG_ERROR([$3 is missing])])])])])
+      [AS_IF([test "x$with_$2" = xyes], [AC_MSG_ERROR([$3 is missing])])
+       with_$2=no])])
+  AM_CONDITIONAL([WITH_$1], [test "x$with_$2" != xno])])
 
 AC_DEFUN([XTOP_LIBRARIES], [
   AC_ARG_WITH([xen],

@@ -6,6 +6,7 @@
 #include "xtop/import/import.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,6 +33,17 @@ struct xtop_error *builder_skip(struct builder *builder, uint64_t line, const ch
 		snprintf(builder->first_skipped, sizeof(builder->first_skipped),
 			 "line %" PRIu64 ": %s", line, what);
 	return NULL;
+}
+
+void builder_note(struct builder *builder, const char *format, ...)
+{
+	char line[BUILDER_SKIPPED_BYTES];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	text_clean_line(builder->note, sizeof(builder->note), line, strlen(line));
 }
 
 void builder_set_value(struct builder *builder, const char *type, const char *unit, double per_tick)
@@ -89,4 +101,36 @@ uint32_t builder_intern(struct builder *builder, enum frame_kind kind, const cha
 	}
 	return kind == FRAME_KIND_OWNER ? frames_intern_process(builder->frames, name, NULL)
 					: frames_intern(builder->frames, kind, name, module, 0);
+}
+
+static bool builder_ends_in(const char *text, const char *ending)
+{
+	size_t n = strlen(text), bytes = strlen(ending);
+
+	return n > bytes && strcmp(text + n - bytes, ending) == 0;
+}
+
+/* Whether MODULE is a kernel or a kernel module, by the names that perf and xtop use. */
+static bool builder_is_kernel(const char *module)
+{
+	return !strncmp(module, "[kernel", 7) || !strncmp(module, "[guest.kernel", 13) ||
+	       !strcmp(module, "vmlinux") || builder_ends_in(module, ".ko") ||
+	       builder_ends_in(module, ".ko.gz") || builder_ends_in(module, ".ko.xz") ||
+	       builder_ends_in(module, ".ko.zst");
+}
+
+uint32_t builder_intern_code(struct builder *builder, const char *name, const char *file,
+			     uint64_t address)
+{
+	const char *slash = file ? strrchr(file, '/') : NULL, *module = slash ? slash + 1 : file;
+	enum frame_kind kind = !module ? FRAME_KIND_FUNCTION : FRAME_KIND_USERLAND;
+
+	/* perf writes kernel modules as "[nf_conntrack]", and "[vdso]" in user code. */
+	if (module && (builder_is_kernel(module) || (module[0] == '[' && address >> (64 - 1))))
+		kind = FRAME_KIND_KERNEL;
+	if (module && !strncmp(module, "[kernel.kallsyms]", 17))
+		module = "[kernel]";
+	if (name && strcmp(name, "[unknown]") != 0)
+		return builder_intern(builder, kind, name, module);
+	return frames_intern(builder->frames, kind, NULL, module, address);
 }

@@ -22,6 +22,7 @@ struct builder {
 	bool several_values; /* the file has more than samples and their weight */
 	/* Lines, or other parts of the file, that were read and that could not be read. */
 	uint64_t n_read, n_skipped;
+	char note[BUILDER_SKIPPED_BYTES]; /* what is left out of the profile; "": nothing; clean */
 	char first_skipped[BUILDER_SKIPPED_BYTES]; /* where the first one is, and why; clean */
 	bool strict;                               /* the first one is an error */
 	const char *wanted;                        /* import_settings.value */
@@ -33,6 +34,9 @@ void builder_deinit(struct builder *builder);
  * Counts a line that cannot be read. WHAT says why. With STRICT it is an error.
  */
 struct xtop_error *builder_skip(struct builder *builder, uint64_t line, const char *what);
+/* Says what of the file is left out. The text need not be clean. */
+void builder_note(struct builder *builder, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 /* Says what the values of the file are. Texts need not be clean; NULL: not known. */
 void builder_set_value(struct builder *builder, const char *type, const char *unit,
 		       double per_tick);
@@ -48,5 +52,11 @@ bool builder_add(struct builder *builder, const uint32_t *frames, size_t n, uint
  */
 uint32_t builder_intern(struct builder *builder, enum frame_kind kind, const char *name,
 			const char *module);
+/*
+ * The id of a function at ADDRESS in FILE, a path or one of perf's names such as "[vdso]" and
+ * "[kernel.kallsyms]". The file tells whose code it is. NAME NULL: not known. FILE NULL: none.
+ */
+uint32_t builder_intern_code(struct builder *builder, const char *name, const char *file,
+			     uint64_t address);
 
 #endif

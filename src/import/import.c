@@ -26,7 +26,8 @@ struct import {
  * a file reads it. Folded stacks have no mark, so their reader comes last but for pprof, which is
  * not text.
  */
-#define READERS(READER) READER(folded) READER(pprof)
+#define READERS(READER)                                                                            \
+	READER(speedscope) READER(gperftools) READER(perf) READER(folded) READER(pprof)
 
 #define DECLARE(NAME)                                                                              \
 	reader_knows_fn NAME##_knows;                                                              \
@@ -96,6 +97,8 @@ static struct xtop_error *import_judge(struct import *import)
 			 "%" PRIu64 " of %" PRIu64 " lines of the profile were skipped, first %s",
 			 builder->n_skipped, builder->n_skipped + builder->n_read,
 			 builder->first_skipped);
+	else
+		snprintf(import->complaint, sizeof(import->complaint), "%s", builder->note);
 	return NULL;
 }
 

@@ -244,30 +244,15 @@ const struct pprof_item *pprof_tables_find_location(const struct pprof_tables *t
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* Whether MODULE is a kernel or a kernel module, by the names that perf and xtop use. */
-static bool pprof_is_kernel(const char *module)
-{
-	size_t n = strlen(module);
-
-	return !strncmp(module, "[kernel", 7) || !strncmp(module, "[guest.kernel", 13) ||
-	       (n > 3 && !strcmp(module + n - 3, ".ko"));
-}
-
 static uint32_t pprof_tables_intern(const struct pprof_tables *tables, struct builder *builder,
 				    const struct pprof_item *location,
 				    const struct pprof_item *function)
 {
 	const struct pprof_item *mapping = pprof_find(&tables->mappings, location->a);
 	const char *file = mapping ? pprof_tables_string(tables, mapping->a) : NULL;
-	const char *module = file && strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
 	const char *name = function ? pprof_tables_string(tables, function->a) : NULL;
-	enum frame_kind kind = !module                   ? FRAME_KIND_FUNCTION
-			       : pprof_is_kernel(module) ? FRAME_KIND_KERNEL
-							 : FRAME_KIND_USERLAND;
 
-	if (name)
-		return builder_intern(builder, kind, name, module);
-	return frames_intern(builder->frames, kind, NULL, module, location->b);
+	return builder_intern_code(builder, name, file, location->b);
 }
 
 /* Builds the frames of all locations. A location without lines gets one unnamed frame. */

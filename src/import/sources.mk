@@ -4,9 +4,11 @@ libxtop_a_SOURCES += \
 	src/import/builder.c \
 	src/import/builder.h \
 	src/import/folded_reader.c \
+	src/import/gperftools_reader.c \
 	src/import/import.c \
 	src/import/lines.c \
 	src/import/lines.h \
+	src/import/perf_reader.c \
 	src/import/pprof_reader.c \
 	src/import/pprof_stream.c \
 	src/import/pprof_stream.h \
@@ -15,3 +17,9 @@ libxtop_a_SOURCES += \
 	src/import/readers.h \
 	src/import/source.c \
 	src/import/source.h
+if WITH_JANSSON
+libxtop_a_SOURCES += src/import/speedscope_reader.c
+else
+libxtop_a_SOURCES += src/import/speedscope_none.c
+endif
+EXTRA_DIST += src/import/speedscope_reader.c src/import/speedscope_none.c

@@ -132,7 +132,7 @@ static const char *frames_keep_module(struct frames *frames, const char *module)
 static const char *frames_clean_name(const char *text, char clean[FRAME_NAME_BYTES])
 {
 	size_t n = text ? strnlen(text, FRAMES_LONG_NAME_BYTES) : 0, length;
-	const char *tail = text + n - FRAMES_PART_BYTES;
+	const char *tail;
 
 	*clean = '\0';
 	if (n < FRAME_NAME_BYTES) {
@@ -140,6 +140,7 @@ static const char *frames_clean_name(const char *text, char clean[FRAME_NAME_BYT
 			text_clean(clean, FRAME_NAME_BYTES, text, n);
 		return clean;
 	}
+	tail = text + n - FRAMES_PART_BYTES;
 	while (((unsigned char)*tail & 0xc0) == 0x80) /* begin with a whole character */
 		tail++;
 	length = text_clean(clean, FRAMES_PART_BYTES, text, n);

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Profiles of perf script, speedscope and gperftools: stacks, weights, and what is refused. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "tests/support/must.h"
+#include "tests/support/tap.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/export/export.h"
+#include "xtop/import/import.h"
+#include "xtop/symbol/symbol.h"
+
+struct read {
+	struct frames *frames;
+	struct import *import;
+	struct snapshot *snapshot;
+	struct xtop_error *error;
+};
+
+static struct read read_bytes(const void *bytes, size_t n, const char *value)
+{
+	FILE *file = tmpfile();
+	struct import_settings settings = { .value = value };
+	struct read read = { .frames = NULL };
+
+	if (!file || fwrite(bytes, 1, n, file) != n)
+		abort();
+	rewind(file);
+	must(frames_create(symbol_demangle, &read.frames));
+	settings.frames = read.frames;
+	read.error = import_read(file, "", 0, &settings, &read.import);
+	if (!read.error)
+		must(import_snapshot(read.import, &read.snapshot));
+	fclose(file);
+	return read;
+}
+
+static void read_close(struct read *read)
+{
+	error_destroy(read->error);
+	snapshot_destroy(read->snapshot);
+	import_destroy(read->import);
+	frames_destroy(read->frames);
+}
+
+static char *folded_again(const struct snapshot *snapshot)
+{
+	char *text;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	must(export_folded(snapshot, &(struct export_settings){ .addresses = true }, file));
+	fclose(file);
+	return text;
+}
+
+static void check_bytes(const void *bytes, size_t n, const char *value, const char *format,
+			const char *expected)
+{
+	struct read read = read_bytes(bytes, n, value);
+	_cleanup_free_ char *again = read.snapshot ? folded_again(read.snapshot) : NULL;
+
+	check_string(again, expected, format);
+	if (read.error)
+		printf("# %s\n", error_message(read.error));
+	else
+		check_string(import_get_format(read.import), format, "format");
+	read_close(&read);
+}
+
+static void check_text(const char *text, const char *value, const char *format,
+		       const char *expected)
+{
+	check_bytes(text, strlen(text), value, format, expected);
+}
+
+static void check_refused(const char *text, const char *value, const char *words)
+{
+	struct read read = read_bytes(text, strlen(text), value);
+
+	check(read.error && strstr(error_message(read.error), words), "refused: %s (said: %s)",
+	      words, read.error ? error_message(read.error) : "nothing");
+	read_close(&read);
+}
+
+static void test_perf(void)
+{
+	static const char two_events[] =
+		"# ========\n# perf 6.1\n#\n"
+		"nginx: worker 812/815 [001] 86401.203000:         30 cycles:ppp: \n"
+		"\tffffffff8123abc0 vfs_read+0x1c ([kernel.kallsyms])\n"
+		"\tffffffff8123abc0 get_user (inlined)\n  uaccess.h:120\n"
+		"\t            1139 operator new(unsigned long)+0x3 (/usr/lib/libc (deleted))\n"
+		"\t            2000 [unknown] (/usr/sbin/nginx)\n\n"
+		"gzip   7 [000] 86401.204000: sched:sched_switch: prev_comm=gzip prev_pid=7\n"
+		"\tffffffff81000000 schedule ([kernel.kallsyms])\n\n"
+		"gzip 7 [000] 86401.205000: 10 cycles:ppp:\n\t1000 main+0x0 (/bin/gzip)";
+
+	check_text(two_events, NULL, "perf",
+		   "gzip;main 10\n"
+		   "nginx: worker;0x2000;operator new(unsigned long);get_user;vfs_read 30\n");
+	check_text(two_events, "sched:sched_switch", "perf", "gzip;schedule 1\n");
+	check_text(two_events, "samples", "perf",
+		   "gzip;main 1\n"
+		   "nginx: worker;0x2000;operator new(unsigned long);get_user;vfs_read 1\n");
+	check_refused(two_events, "faults", "no event 'faults'");
+	check_text("           false 39654 1.5:          1 cycles:u:  ffffffff9b201293 f ([a])\n"
+		   "        deadbeef 39655 1.6:          4 cycles:u:  7f00000000d8 g+0x4 (/b)\n",
+		   NULL, "perf", "deadbeef;g 4\nfalse;f 1\n");
+	check_text("java 19983 cycles:\nffffffff8103d0ca f ([kernel.kallsyms])\n0123456789abcdef g "
+		   "(/tmp/perf-1.map)\n\n",
+		   NULL, "perf", "java;g;f 1\n");
+}
+
+/* What is kernel and what is user code, by perf's names of files. */
+static void test_perf_kinds(void)
+{
+	static const char text[] = "a 1 [000] 1.5: 1 cycles:\n"
+				   "\tffffffffc0001000 in_module ([nf_conntrack])\n"
+				   "\tffffffff81001000 in_kernel ([kernel.kallsyms])\n"
+				   "\t7fff00001000 in_vdso ([vdso])\n\t1000 in_user (/bin/a)\n\n";
+	struct read read = read_bytes(text, strlen(text), NULL);
+	unsigned kernel = 0, user = 0;
+
+	for (uint32_t i = 0; read.snapshot && i < read.snapshot->n_nodes; i++) {
+		const struct frame *frame = frames_get(read.frames, read.snapshot->nodes[i].frame);
+
+		kernel += frame->kind == FRAME_KIND_KERNEL;
+		user += frame->kind == FRAME_KIND_USERLAND;
+	}
+	check_u64(kernel, 2, "functions of the kernel");
+	check_u64(user, 2, "functions in user code");
+	read_close(&read);
+}
+
+static void test_speedscope(void)
+{
+#ifdef HAVE_JANSSON
+	static const char two[] =
+		"{\"profiles\": [{\"type\": \"sampled\", \"name\": \"one\", \"unit\": \"none\", "
+		"\"samples\": [[0, 1], [0], []], \"weights\": [0.5, 2, 1]},"
+		"{\"type\": \"evented\", \"name\": \"two\", \"unit\": \"milliseconds\", "
+		"\"startValue\": 1, \"endValue\": 9, \"events\": ["
+		"{\"type\": \"O\", \"frame\": 0, \"at\": 1}, {\"type\": \"O\", \"frame\": 1, \"at\": 3},"
+		"{\"type\": \"C\", \"frame\": 1, \"at\": 6}, {\"type\": \"C\", \"frame\": 0, \"at\": 9}]}],"
+		" \"activeProfileIndex\": 1,"
+		" \"shared\": {\"frames\": [{\"name\": \"f\"}, {\"name\": \"g\", \"file\": \"m\"}]}}";
+
+	check_text(two, NULL, "speedscope", "f 5\nf;g 3\n");
+	check_text(two, "one", "speedscope", "[unknown] 10\nf 20\nf;g 5\n");
+	check_refused(two, "three", "no profile called 'three'");
+	check_refused("{\"nodes\": []}", NULL, "not speedscope's");
+	check_refused("{\"profiles\": [{", NULL, "damaged in line 1 of JSON");
+	check_refused("{\"profiles\": [{\"samples\": [[3]]}], \"shared\": {\"frames\": []}}", NULL,
+		      "a frame that is not there");
+#else
+	check_refused("{\"profiles\": [{", NULL, "built without jansson");
+#endif
+}
+
+static void test_gperftools(void)
+{
+	static const uint64_t large[] = { 0,      3, 0, 10000,  0, 4, 2, 0x1010,
+					  0x2021, 1, 1, 0x9000, 0, 1, 0 };
+	static const uint32_t small[] = { 0, 3, 0, 10000, 0, 2, 1, 0x1010, 0, 1, 0 };
+	static const char maps[] = "00001000-00003000 r-xp 00000000 08:01 123  /usr/bin/prog\n";
+	static const char heap[] =
+		"heap profile:    3:    1024 [   10:     5000] @ heapprofile\n"
+		"     1:      512 [     4:     2000] @ 0x00001010 0x00002021\n"
+		"     2:      512 [     6:     3000] @ 0x00009000\n\nMAPPED_LIBRARIES:\n"
+		"00001000-00003000 r-xp 00000000 08:01 123  /usr/bin/prog\n";
+	char bytes[512];
+	struct read read;
+
+	memcpy(bytes, large, sizeof(large));
+	memcpy(bytes + sizeof(large), maps, sizeof(maps) - 1);
+	check_bytes(bytes, sizeof(large) + sizeof(maps) - 1, NULL, "gperftools",
+		    "0x2020;0x1010 4\n0x9000 1\n");
+	check_bytes(small, sizeof(small), NULL, "gperftools", "0x1010 2\n");
+	read = read_bytes(large, sizeof(large) - 8, NULL);
+	check(read.error && strstr(error_message(read.error), "cut short"),
+	      "a CPU profile that is cut");
+	read_close(&read);
+	check_text(heap, NULL, "gperftools", "0x2020;0x1010 512\n0x9000 512\n");
+	check_text(heap, "alloc_objects", "gperftools", "0x2020;0x1010 4\n0x9000 6\n");
+	check_refused(heap, "cpu", "no value 'cpu'");
+	/* Half of the allocations of 512 bytes were met: 1 / (1 - exp(-512 / 738.66)) = 2. */
+	check_text("heap profile: 3: 1536 [3: 1536] @ heap_v2/738.66\n 3: 1536 [3: 1536] @ 0x10\n",
+		   NULL, "gperftools", "0x10 3072\n");
+	check_text("--- contention:\ncycles/second = 2000000000\nsampling period = 100\n"
+		   "  400  3 @ 0x10 0x21\n",
+		   NULL, "gperftools", "0x20;0x10 20000\n");
+}
+
+int main(void)
+{
+	test_perf();
+	test_perf_kinds();
+	test_speedscope();
+	test_gperftools();
+	return tap_done();
+}
