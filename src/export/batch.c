@@ -17,6 +17,8 @@
 #define BATCH_POLL_S   0.05  /* interval of looking for a signal or the end */
 #define BATCH_LINES_S  0.2   /* wait for source lines of a table that is not the last */
 #define BATCH_ANSWER_S 0.001 /* interval of looking for a requested snapshot */
+#define BATCH_BEGIN_S  10    /* how long the time limit waits for the first sample at most */
+#define BATCH_PATIENCE_S 3   /* time that the resolver has for a table at the end */
 
 static double batch_now_s(void)
 {
@@ -43,13 +45,33 @@ static bool batch_guest_ended(const struct control *control)
 	return counts.state == SAMPLER_GUEST_GONE || counts.state == SAMPLER_FAILED;
 }
 
+/* The limit of -T, which counts from the first sample of a guest whose system is looked for. */
+struct batch_limit {
+	double time_s;  /* 0: no limit */
+	double begin_s; /* when the limit begins at the latest */
+	double end_s;   /* INFINITY: it has not begun, or there is none */
+};
+
+static void batch_limit_poll(struct batch_limit *limit, const struct control *control)
+{
+	double now_s = batch_now_s();
+	struct sampler_counts counts;
+
+	if (!(limit->time_s > 0) || limit->end_s != INFINITY)
+		return;
+	control_get_counts(control, &counts);
+	if (!control_is_on_hold(control) || now_s >= limit->begin_s ||
+	    (counts.state != SAMPLER_RUNNING && counts.state != SAMPLER_STARTING))
+		limit->end_s = now_s + limit->time_s;
+}
+
 /*
- * Sleeps until DEADLINE_S, or until the end. A snapshot that nobody asked for is the resolver's
- * last one (at_end): the recording is played.
+ * Sleeps until DUE_S or the limit, or until the end. A snapshot that nobody asked for is the
+ * resolver's last one (at_end): the recording is played.
  */
 static struct snapshot *batch_wait(const struct batch_settings *settings,
 				   struct snapshot_slot *slot, const struct control *control,
-				   double deadline_s)
+				   struct batch_limit *limit, double due_s)
 {
 	struct snapshot *last = NULL;
 	double left_s;
@@ -57,7 +79,8 @@ static struct snapshot *batch_wait(const struct batch_settings *settings,
 	while (!interrupt_came() && !last && !batch_guest_ended(control)) {
 		if (settings->poll)
 			settings->poll(settings->context);
-		left_s = deadline_s - batch_now_s();
+		batch_limit_poll(limit, control);
+		left_s = (due_s < limit->end_s ? due_s : limit->end_s) - batch_now_s();
 		if (left_s <= 0)
 			break;
 		batch_nap(left_s < BATCH_POLL_S ? left_s : BATCH_POLL_S);
@@ -66,14 +89,17 @@ static struct snapshot *batch_wait(const struct batch_settings *settings,
 	return last;
 }
 
-/* Makes the resolver hurry from END_S on, and after a signal. */
+/* Makes the resolver hurry if this takes long after END_S, or after a signal. */
 static struct snapshot *batch_get(struct snapshot_slot *slot, struct control *control, double end_s)
 {
+	double patient_until_s = batch_now_s() + BATCH_PATIENCE_S;
 	struct snapshot *snapshot;
 
 	snapshot_request(slot);
 	while (!(snapshot = snapshot_take(slot))) {
-		if (interrupt_came() || batch_now_s() >= end_s)
+		double now_s = batch_now_s();
+
+		if (now_s >= patient_until_s && (interrupt_came() || now_s >= end_s))
 			control_hurry(control);
 		batch_nap(BATCH_ANSWER_S);
 	}
@@ -185,7 +211,7 @@ struct xtop_error *batch_run(const struct batch_settings *settings, struct snaps
 			     struct control *control, FILE *file)
 {
 	double due_s = batch_now_s();
-	double end_s = settings->time_s > 0 ? due_s + settings->time_s : INFINITY;
+	struct batch_limit limit = { settings->time_s, due_s + BATCH_BEGIN_S, INFINITY };
 	struct xtop_error *error = NULL;
 	bool done = false;
 
@@ -194,11 +220,11 @@ struct xtop_error *batch_run(const struct batch_settings *settings, struct snaps
 		struct snapshot *snapshot;
 
 		due_s = batch_next(settings, due_s);
-		snapshot = batch_wait(settings, slot, control, due_s < end_s ? due_s : end_s);
+		snapshot = batch_wait(settings, slot, control, &limit, due_s);
 		done = snapshot || interrupt_came() || batch_guest_ended(control) ||
-		       batch_now_s() >= end_s || tables + 1 == settings->iterations;
+		       batch_now_s() >= limit.end_s || tables + 1 == settings->iterations;
 		if (!snapshot)
-			snapshot = batch_get(slot, control, end_s);
+			snapshot = batch_get(slot, control, limit.end_s);
 		/*
 		 * Without room for the recording there is no use in stopping the guest any more.
 		 * The session reports the error.
@@ -206,7 +232,7 @@ struct xtop_error *batch_run(const struct batch_settings *settings, struct snaps
 		done |= snapshot_get_run(snapshot)->recording_errno != 0;
 		/* The last snapshot came instead of the one that was asked for. */
 		done |= snapshot->at_end;
-		error = batch_print_all(settings, snapshot, done, control, end_s, file);
+		error = batch_print_all(settings, snapshot, done, control, limit.end_s, file);
 		snapshot_destroy(snapshot);
 	}
 	return error;

@@ -28,6 +28,9 @@
 #include "xtop/sample/sampler.h"
 
 #define PIPELINE_WAIT_NS 1000000 /* time between looks whether the sampler has started */
+#define PIPELINE_NAP_NS  2000000 /* time between looks whether the resolver has ended */
+/* What is in the ring at the end is resolved for files and tables, for this time at most. */
+#define PIPELINE_PATIENCE_NS 3000000000ULL
 
 struct pipeline {
 	const struct options *options;
@@ -54,6 +57,7 @@ struct pipeline {
 	char note[REATTACH_NOTE_BYTES]; /* main's copy of the reattacher's note */
 	pthread_t replay_thread, resolver_thread, reattach_thread;
 	bool replay_started, resolver_started, reattach_started;
+	uint64_t patient_until_ns; /* when the resolver has to hurry; 0: not asked to end */
 	uint64_t started_ns;
 };
 
@@ -568,11 +572,44 @@ void pipeline_wake(struct pipeline *pipeline)
 		resolver_wake(pipeline->resolver);
 }
 
-void pipeline_hurry(struct pipeline *pipeline)
+static void pipeline_hurry(struct pipeline *pipeline)
 {
 	if (pipeline->control)
 		control_hurry(pipeline->control);
 	pipeline_wake(pipeline);
+}
+
+/* Whether files get what was sampled. Then it is resolved first, unless that takes too long. */
+static bool pipeline_has_results(const struct pipeline *pipeline)
+{
+	const struct options *options = pipeline->options;
+
+	return pipeline->source.started && !options->push && !options->metrics &&
+	       (options->batch || options->record || options->output || options->stats);
+}
+
+void pipeline_begin_stop(struct pipeline *pipeline)
+{
+	if (pipeline->patient_until_ns)
+		return;
+	pipeline->patient_until_ns = clock_now_ns() + PIPELINE_PATIENCE_NS;
+	if (pipeline->control)
+		control_quit(pipeline->control);
+	if (!pipeline_has_results(pipeline))
+		pipeline_hurry(pipeline);
+}
+
+/* Waits for the resolver's end, which empties the ring before, until there is no more time. */
+static void pipeline_join_resolver(struct pipeline *pipeline)
+{
+	const struct timespec nap = { .tv_nsec = PIPELINE_NAP_NS };
+
+	pipeline_wake(pipeline);
+	while (pthread_tryjoin_np(pipeline->resolver_thread, NULL)) {
+		if (clock_now_ns() >= pipeline->patient_until_ns)
+			pipeline_hurry(pipeline);
+		nanosleep(&nap, NULL);
+	}
 }
 
 /* The order matters: no more samples come, then the ring is emptied, then the file is closed. */
@@ -581,7 +618,7 @@ struct xtop_error *pipeline_stop(struct pipeline *pipeline)
 	struct recording_writer *writer = no_cleanup_ptr(pipeline->writer);
 	struct sampler_counts counts;
 
-	pipeline_hurry(pipeline);
+	pipeline_begin_stop(pipeline);
 	pipeline_stop_reattacher(pipeline); /* first, because the reattacher starts guards */
 	if (pipeline->control)
 		control_quit(pipeline->control);
@@ -592,8 +629,7 @@ struct xtop_error *pipeline_stop(struct pipeline *pipeline)
 	if (pipeline->control)
 		control_finish(pipeline->control);
 	if (pipeline->resolver_started) {
-		pipeline_wake(pipeline);
-		pthread_join(pipeline->resolver_thread, NULL);
+		pipeline_join_resolver(pipeline);
 		control_get_counts(pipeline->control, &counts);
 		if (writer)
 			recording_writer_set_counts(writer, &counts);

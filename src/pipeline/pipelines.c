@@ -276,7 +276,7 @@ struct xtop_error *pipelines_stop(struct pipelines *pipelines)
 
 	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++)
 		if (pipelines->guests[i])
-			pipeline_hurry(pipelines->guests[i]->pipeline);
+			pipeline_begin_stop(pipelines->guests[i]->pipeline);
 	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++)
 		if (pipelines->guests[i])
 			first = error_first(first, pipelines_stop_guest(pipelines->guests[i]));

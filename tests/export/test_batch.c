@@ -5,6 +5,7 @@
 #include "xtop/export/batch.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -61,15 +62,19 @@ struct publisher {
 	int recording_errno;
 	unsigned n;
 	bool busy; /* answers when it has to hurry, and otherwise not at all */
+	unsigned known_ms; /* the guest's system is known after this time; 0: nobody looks for it */
 };
 
 static void *publish(void *context)
 {
 	struct publisher *publisher = context;
+	uint64_t begin_ns = clock_now_ns();
 	struct snapshot *snapshot;
 
 	while (!control_is_quitting(publisher->control)) {
 		usleep(1000);
+		if (clock_now_ns() - begin_ns >= publisher->known_ms * 1000000ULL)
+			control_set_guest_known(publisher->control, true);
 		if (!snapshot_wanted(publisher->slot) ||
 		    (publisher->busy && !control_is_hurrying(publisher->control)))
 			continue;
@@ -95,8 +100,11 @@ static unsigned run_with(const struct batch_settings *settings, struct publisher
 	pthread_t thread;
 
 	if (frames_create(NULL, &frames) || profile_create(16, 0, frames, &publisher.profile) ||
-	    control_create(&publisher.control) || snapshot_slot_create(&publisher.slot) ||
-	    pthread_create(&thread, NULL, publish, &publisher))
+	    control_create(&publisher.control) || snapshot_slot_create(&publisher.slot))
+		abort();
+	if (publisher.known_ms)
+		control_set_hold(publisher.control);
+	if (pthread_create(&thread, NULL, publish, &publisher))
 		abort();
 	check(!batch_run(settings, publisher.slot, publisher.control, stdout),
 	      "the batch run has no error of its own");
@@ -130,6 +138,18 @@ static void test_busy(void)
 	setitimer(ITIMER_REAL, &soon, NULL);
 	run_with(&settings, (struct publisher){ .busy = true });
 	check(clock_now_ns() - before_ns >= 300000000, "a signal ends the run");
+}
+
+/* -T counts from the first sample after the system was found. */
+static void test_limit(void)
+{
+	const struct batch_settings settings = { .time_s = 0.3, .quiet = true };
+	uint64_t before_ns = clock_now_ns();
+
+	run_with(&settings, (struct publisher){ .known_ms = 400 });
+	check(clock_now_ns() - before_ns >= 700000000,
+	      "-T does not count the time until the system is known: %" PRIu64 " ms",
+	      (clock_now_ns() - before_ns) / 1000000);
 }
 
 /* `xtop -b -q -w FILE` on a full disk: the run ends, as it can write nothing more. */
@@ -220,7 +240,8 @@ static void test_ascii(bool ascii, const char *wanted)
 int main(void)
 {
 	test_reader_gone();
-	test_busy();
+	test_limit();
+	test_busy(); /* last of those with -T: a signal came */
 	test_disk_full();
 	test_interval();
 	test_stopped();

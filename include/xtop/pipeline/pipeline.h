@@ -36,8 +36,11 @@ void pipeline_set_baseline(struct pipeline *pipeline, const struct snapshot *bas
 struct xtop_error *pipeline_start(struct pipeline *pipeline);
 /* Wakes the resolver after snapshot_request(): it may sleep for up to a second. */
 void pipeline_wake(struct pipeline *pipeline);
-/* Tells the pipeline that pipeline_stop() comes soon and must not take long (control_hurry()). */
-void pipeline_hurry(struct pipeline *pipeline);
+/*
+ * Ends sampling; pipeline_stop() comes soon. If files or tables get what was sampled, the resolver
+ * has some seconds for what is in the ring; else it hurries (control_hurry()).
+ */
+void pipeline_begin_stop(struct pipeline *pipeline);
 /* Ends sampling, empties the ring, and closes the recording of -w. Error: it was not written. */
 struct xtop_error *pipeline_stop(struct pipeline *pipeline);
 
