@@ -143,10 +143,22 @@ enum symbol_kind symbol_nm_kind(char type, enum symbol_rank *rankp)
 	}
 }
 
+/*
+ * Whether a symbol of ARM only tells code from data, and is no function: "$x", "$d.7" (ELF for the
+ * Arm 64-bit Architecture, 5.5.4, "Mapping symbols").
+ */
+static bool nm_is_mark(const struct nm_line *line)
+{
+	return line->name_bytes >= 2 && line->name[0] == '$' && strchr("adtx", line->name[1]) &&
+	       (line->name_bytes == 2 || line->name[2] == '.');
+}
+
 static struct xtop_error *nm_add(struct nm_reader *reader, const struct nm_line *line)
 {
 	enum symbol_rank rank;
 
+	if (nm_is_mark(line))
+		return NULL;
 	switch (symbol_nm_kind(line->type, &rank)) {
 	case SYMBOL_NUMBER:
 		return NULL;
@@ -170,6 +182,10 @@ static struct xtop_error *nm_add_line(struct nm_reader *reader, const char *text
 {
 	struct nm_line line;
 
+	/* a byte order mark, as editors of other systems write it */
+	if (!reader->lines && !reader->bad_lines && end - text >= 3 &&
+	    !memcmp(text, "\xef\xbb\xbf", 3))
+		text += 3;
 	if (end == text || (end == text + 1 && *text == '\r'))
 		return NULL;
 	if (!nm_parse_line(text, end, &line)) {

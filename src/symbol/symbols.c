@@ -13,6 +13,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -360,10 +361,30 @@ static void symbols_set_warning(struct symbols *symbols, const char *name)
 		symbols->warning = NULL;
 }
 
+/* The name of the file's image: PATH without folders, and without what tells how it is packed. */
+static void symbols_name_file(const char *path, bool is_pipe, char *name, size_t capacity)
+{
+	static const char *const endings[] = { ".gz", ".xz", ".zst" };
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	size_t n = strlen(base);
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+		size_t bytes = strlen(endings[i]);
+
+		if (n > bytes && !strcmp(base + n - bytes, endings[i])) {
+			n -= bytes;
+			break;
+		}
+	}
+	snprintf(name, capacity, "%.*s", (int)n, base);
+	if (is_pipe)
+		snprintf(name, capacity, "[symbols]");
+}
+
 struct xtop_error *symbols_add_file(struct symbols *symbols, const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	_cleanup_(cleanup_symtab) struct symtab *tab = NULL;
+	char name[NAME_MAX + 1];
 	struct build_id build_id = { 0 };
 	_cleanup_close_ int fd = -1;
 	struct xtop_error *error;
@@ -378,8 +399,8 @@ struct xtop_error *symbols_add_file(struct symbols *symbols, const char *path)
 		error = error_create("%s: no functions in it", path);
 	if (error)
 		return error;
-	error = symbols_add_image(symbols, no_cleanup_ptr(tab), is_pipe ? "[symbols]" : name,
-				  &build_id);
+	symbols_name_file(path, is_pipe, name, sizeof(name));
+	error = symbols_add_image(symbols, no_cleanup_ptr(tab), name, &build_id);
 	if (!error && is_elf) {
 		symbols->images[symbols->n_images - 1]->lines =
 			line_client_add_file(fd, -1, name, NULL, 0);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "tests/support/tap.h"
 #include "xtop/base/inputs.h"
@@ -96,6 +97,38 @@ static void test_long_pipe(void)
 	close(ends[0]);
 }
 
+/* A packed file is read unpacked, again and again, and nothing else becomes of its size. */
+static void test_packed(void)
+{
+	char name[] = "/tmp/xtop-test-XXXXXX", text[8] = "";
+	int fd = mkstemp(name);
+	gzFile file = fd < 0 ? NULL : gzdopen(dup(fd), "w");
+	struct xtop_error *error;
+	bool is_pipe = true;
+
+	if (!file || gzwrite(file, "unpacked", 8) != 8 || gzclose(file) != Z_OK || inputs_add(name))
+		abort();
+	close(fd);
+	for (int i = 0; i < 2; i++) {
+		check(!inputs_open_copy(name, 8, &fd, &is_pipe) && !is_pipe &&
+			      pread(fd, text, 8, 0) == 8 && !memcmp(text, "unpacked", 8),
+		      "a packed file is read");
+		close(fd);
+	}
+	inputs_close();
+	error = inputs_open_copy(name, 7, &fd, &is_pipe);
+	check(error && strstr(error_message(error), "when unpacked"), "too large: %s",
+	      error ? error_message(error) : "read");
+	error_destroy(error);
+	if (truncate(name, 20))
+		abort();
+	error = inputs_open_copy(name, 8, &fd, &is_pipe);
+	check(error && strstr(error_message(error), "cut short"), "cut: %s",
+	      error ? error_message(error) : "read");
+	error_destroy(error);
+	unlink(name);
+}
+
 int main(void)
 {
 	bool is_pipe = true;
@@ -105,6 +138,7 @@ int main(void)
 	test_pipe(true);
 	test_pipe(false);
 	test_long_pipe();
+	test_packed();
 	check(!inputs_open_copy("/dev/null", 1, &fd, &is_pipe) && !is_pipe,
 	      "a file that is no pipe is not copied");
 	close(fd);

@@ -96,6 +96,13 @@ static void check_refused(const char *what, const char *text, const char *wanted
 
 static void test_variants(void)
 {
+	check_text("a byte order mark, and marks of ARM",
+		   "\xef\xbb\xbf"
+		   "ffffffff81000000 T f\nffffffff81000000 t $x\n"
+		   "ffffffff81000020 t $d.7\nffffffff81000040 T g\nffffffff81000060 T $xyz\n"
+		   "ffffffff81000080 D data\n",
+		   "ffffffff81000000-ffffffff81000040 f;ffffffff81000040-ffffffff81000060 g;"
+		   "ffffffff81000060-ffffffff81000080 $xyz;");
 	check_text(
 		"System.map",
 		"ffffffff81000000 T _stext\n"

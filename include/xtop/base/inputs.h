@@ -26,8 +26,8 @@ struct xtop_error *inputs_add(const char *path);
 int inputs_open(const char *path);
 /*
  * Opens a file as inputs_open() does, to be read at offsets and again for each guest. A pipe allows
- * neither: for a pipe *FDP is a copy in memory, of at most MAX_BYTES, and *IS_PIPEP is true. Errors
- * do not name PATH.
+ * neither: for a pipe *FDP is a copy in memory, of at most MAX_BYTES, and *IS_PIPEP is true. What
+ * gzip, xz or zstd have packed is unpacked to such a copy. Errors do not name PATH.
  */
 struct xtop_error *inputs_open_copy(const char *path, uint64_t max_bytes, int *fdp, bool *is_pipep);
 void inputs_close(void);
