@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The token bucket for stops; see budget.h. */
+/* The stopped time of the last seconds; see budget.h. */
 #include "config.h"
 
 #include "xtop/sample/budget.h"
 
+#include <math.h>
+
+/* A stop that takes more than this part of the span's budget may overdraw it. */
+#define BUDGET_STOPS 3
+
 void budget_init(struct budget *budget, uint64_t now_ns)
 {
-	/* A full bucket: nobody has stopped this guest for a while. */
-	*budget = (struct budget){ .refilled_ns = now_ns - BUDGET_CREDIT_NS,
+	*budget = (struct budget){ .slot = now_ns / BUDGET_SLOT_NS,
+				   .refilled_ns = now_ns - BUDGET_ADVANCE_NS,
 				   .window_start_ns = now_ns };
 }
 
@@ -32,19 +37,59 @@ void budget_measure(struct budget *budget, uint64_t now_ns)
 	budget->window_samples = 0;
 }
 
-bool budget_allows(struct budget *budget, double share, uint64_t now_ns)
+/* Forgets the slots that have left the span. */
+static void budget_move_on(struct budget *budget, uint64_t now_ns)
 {
-	double most = share * (double)BUDGET_CREDIT_NS;
+	uint64_t slot = now_ns / BUDGET_SLOT_NS;
 
-	budget->credit_ns += share * (double)(now_ns - budget->refilled_ns);
+	for (unsigned i = 0; budget->slot < slot && i < BUDGET_SLOTS; i++) {
+		uint64_t *oldest = &budget->stopped_ns[++budget->slot % BUDGET_SLOTS];
+
+		budget->sum_ns -= *oldest;
+		*oldest = 0;
+	}
+	budget->slot = slot;
+}
+
+/* The room that must be left for a stop that takes STOP_NS. */
+static double budget_room_ns(double share, double stop_ns)
+{
+	return fmin(stop_ns, share * (double)BUDGET_SPAN_NS / BUDGET_STOPS);
+}
+
+bool budget_allows(struct budget *budget, double share, double stop_ns, uint64_t now_ns)
+{
+	double earned_ns = share * (double)(now_ns - budget->refilled_ns);
+
+	budget_move_on(budget, now_ns);
+	budget->credit_ns = fmin(budget->credit_ns + earned_ns, share * (double)BUDGET_SPAN_NS);
 	budget->refilled_ns = now_ns;
-	if (budget->credit_ns > most)
-		budget->credit_ns = most;
-	return budget->credit_ns > 0;
+	return budget_left_ns(budget, share, 0, 0) > budget_room_ns(share, stop_ns);
+}
+
+bool budget_may_allow(const struct budget *budget, double share, double stop_ns)
+{
+	return budget_left_ns(budget, share, 1, budget_leaving_ns(budget, 1)) >
+	       budget_room_ns(share, stop_ns);
+}
+
+uint64_t budget_leaving_ns(const struct budget *budget, unsigned n)
+{
+	return budget->stopped_ns[(budget->slot + n) % BUDGET_SLOTS];
+}
+
+double budget_left_ns(const struct budget *budget, double share, unsigned n, uint64_t gone_ns)
+{
+	uint64_t spent_ns = budget->sum_ns - gone_ns;
+
+	return fmin(budget->credit_ns + share * (double)(n * BUDGET_SLOT_NS),
+		    share * (double)BUDGET_SPAN_NS - (double)spent_ns);
 }
 
 void budget_spend(struct budget *budget, uint64_t stopped_ns)
 {
+	budget->stopped_ns[budget->slot % BUDGET_SLOTS] += stopped_ns;
+	budget->sum_ns += stopped_ns;
 	budget->credit_ns -= (double)stopped_ns;
 	budget->window_stopped_ns += stopped_ns;
 }

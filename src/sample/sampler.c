@@ -250,9 +250,8 @@ static void sampler_tick(struct sampler *sampler, char *room)
 		return;
 	}
 	sampler_update_cache(sampler, room);
-	sampler->head.weight =
-		ticks_weigh(&sampler->ticks, sampler->n_wanted,
-			    sampler->counts.stopped_ns - stopped_ns, sampler->now_ns);
+	sampler->head.weight = ticks_weigh(&sampler->ticks, sampler->n_wanted,
+					   sampler->counts.stopped_ns - stopped_ns);
 	*(struct sample *)room = sampler->head;
 	ring_commit(sampler->ring, sampler->head.size_bytes);
 	sampler->counts.samples++;

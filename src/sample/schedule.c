@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* When ticks are due, which of them give a sample, and its weight; see schedule.h. */
+/* When ticks are due, and which of them give a sample; see schedule.h. */
 #include "config.h"
 
 #include "sample/schedule.h"
 
-#include <math.h>
 #include <sys/random.h>
 #include <time.h>
 
@@ -80,135 +79,6 @@ void deadline_skip(struct deadline *deadline, uint64_t n)
 	deadline->slot_ns += n * deadline->period_ns;
 }
 
-/* --- the distance between samples, and their weights ------------------------------------------ */
-
-/*
- * Let work on all n vCPUs have as much CPU time as work on a single vCPU. Then one tick of n + 1
- * finds all n vCPUs running. The schedule remembers that for SAMPLE_SCHEDULE_ROUNDS times n + 1
- * samples, and for twice as many at most.
- */
-#define SAMPLE_SCHEDULE_ROUNDS 6
-/* How much one of the most expensive stops changes the expected cost. */
-#define SAMPLE_SCHEDULE_LEARN 0.25
-/* A stop counts as at most this many times the expected cost. */
-#define SAMPLE_SCHEDULE_OUTLIER 2
-/* A wait is longer or shorter by at most this share of it. */
-#define SAMPLE_SCHEDULE_JITTER 0.25
-
-static void sample_schedule_init(struct sample_schedule *schedule, unsigned n_vcpus, uint64_t seed)
-{
-	*schedule = (struct sample_schedule){
-		.window = SAMPLE_SCHEDULE_ROUNDS * (n_vcpus + 1),
-		.owed_ticks = -0.5, /* half of the first tick was before the start */
-		.random = seed | 1
-	};
-}
-
-/* Uniform in [0, 1). Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8 (2003). */
-static double sample_schedule_random(struct sample_schedule *schedule)
-{
-	schedule->random ^= schedule->random << 13;
-	schedule->random ^= schedule->random >> 7;
-	schedule->random ^= schedule->random << 17;
-	return (double)(schedule->random >> 11) * 0x1p-53;
-}
-
-static unsigned sample_schedule_most(const struct sample_schedule *schedule)
-{
-	return schedule->most_now > schedule->most_before ? schedule->most_now
-							  : schedule->most_before;
-}
-
-static void sample_schedule_remember(struct sample_schedule *schedule, unsigned n)
-{
-	if (n > schedule->most_now)
-		schedule->most_now = n;
-	if (++schedule->n_window < schedule->window)
-		return;
-	schedule->most_before = schedule->most_now;
-	schedule->most_now = 0;
-	schedule->n_window = 0;
-}
-
-/*
- * Learns from a stop of N vCPUs. The schedule depends on the most expensive stops. A stop of few
- * vCPUs tells little about these, and there may be many such stops, so a stop counts by the square
- * of its part of the vCPUs.
- */
-static void sample_schedule_learn(struct sample_schedule *schedule, unsigned n, uint64_t stopped_ns)
-{
-	double vcpu_ns = (double)stopped_ns / (n + 1),
-	       part = (double)n / sample_schedule_most(schedule);
-
-	if (schedule->vcpu_ns > 0 && vcpu_ns > SAMPLE_SCHEDULE_OUTLIER * schedule->vcpu_ns)
-		vcpu_ns = SAMPLE_SCHEDULE_OUTLIER * schedule->vcpu_ns;
-	if (schedule->vcpu_ns > 0)
-		vcpu_ns = schedule->vcpu_ns +
-			  SAMPLE_SCHEDULE_LEARN * part * part * (vcpu_ns - schedule->vcpu_ns);
-	schedule->vcpu_ns = vcpu_ns;
-}
-
-/* N more deadlines have come, or went by unmet. */
-static void sample_schedule_count(struct sample_schedule *schedule, uint64_t n, double earned_ns)
-{
-	schedule->owed_ticks += (double)n;
-	schedule->wait_ns -= (double)n * earned_ns;
-}
-
-/* Whether it is time for a sample. */
-static bool sample_schedule_is_due(const struct sample_schedule *schedule, double earned_ns)
-{
-	return schedule->wait_ns < earned_ns / 2;
-}
-
-/* In how many ticks the next sample is due, at least 1: 1 is the next tick. */
-static double sample_schedule_ticks(const struct sample_schedule *schedule, double earned_ns)
-{
-	double ticks = 1;
-
-	if (earned_ns > 0)
-		ticks = floor((schedule->wait_ns - earned_ns / 2) / earned_ns) + 1;
-	return ticks > 1 ? ticks : 1;
-}
-
-/*
- * Sets the wait until the next sample. The last wait was rounded to whole ticks; the difference is
- * added to the new wait.
- */
-static void sample_schedule_wait(struct sample_schedule *schedule, double earned_ns)
-{
-	double cost_ns = schedule->vcpu_ns * (sample_schedule_most(schedule) + 1),
-	       left_ns = schedule->wait_ns;
-
-	if (schedule->stride > 1)
-		cost_ns = fmax(cost_ns, schedule->stride * earned_ns);
-	left_ns = fmax(left_ns, -earned_ns / 2);
-	if (cost_ns > earned_ns)
-		cost_ns *= 1 - SAMPLE_SCHEDULE_JITTER +
-			   2 * SAMPLE_SCHEDULE_JITTER * sample_schedule_random(schedule);
-	schedule->wait_ns = left_ns + cost_ns;
-}
-
-/*
- * The weight of a sample; see ticks_weigh(). EARNED_NS: the stopped time that the budget allows for
- * each tick. LEAST: the next sample cannot come before that many ticks.
- */
-static uint32_t sample_schedule_weigh(struct sample_schedule *schedule, unsigned n,
-				      uint64_t stopped_ns, double earned_ns, double least)
-{
-	double next, weight;
-
-	sample_schedule_remember(schedule, n);
-	if (n && stopped_ns)
-		sample_schedule_learn(schedule, n, stopped_ns);
-	sample_schedule_wait(schedule, earned_ns);
-	next = fmax(sample_schedule_ticks(schedule, earned_ns), least);
-	weight = (fmax(schedule->owed_ticks, 0) + next / 2) * SAMPLE_WEIGHT_TICK;
-	weight = weight < UINT32_MAX ? floor(weight + 0.5) : UINT32_MAX;
-	schedule->owed_ticks -= weight / SAMPLE_WEIGHT_TICK;
-	return (uint32_t)weight;
-}
-
 /* --- which ticks give a sample ---------------------------------------------------------------- */
 
 #define TICKS_SLOW_LOOK_NS 600000000 /* TICKS_LOOK_NS while the host's budget makes samples rare */
@@ -225,7 +95,7 @@ void ticks_init(struct ticks *ticks, struct control *control, struct sampler_cou
 
 	*ticks = (struct ticks){ .control = control, .counts = counts };
 	budget_init(&ticks->budget, now_ns);
-	sample_schedule_init(&ticks->schedule, n_vcpus, now_ns);
+	strata_init(&ticks->strata, n_vcpus, now_ns);
 	deadline_init(&ticks->deadline, deadline_draw_seed());
 }
 
@@ -234,55 +104,42 @@ uint64_t ticks_period_ns(const struct ticks *ticks)
 	return (uint64_t)(1e9 / control_get_rate(ticks->control));
 }
 
-/* In how many ticks the budget has earned what was overdrawn, at least 1. */
-static double ticks_to_earn(const struct ticks *ticks)
-{
-	double overdrawn_ns = -ticks->budget.credit_ns;
-
-	return overdrawn_ns >= 0 && ticks->earned_ns > 0
-		       ? floor(overdrawn_ns / ticks->earned_ns) + 1
-		       : 1;
-}
-
 uint64_t ticks_find_skipped(const struct ticks *ticks, uint64_t period_ns)
 {
-	/* A deadline may come early in its slot. One more tick then finds the budget earned. */
-	double earning = ticks_to_earn(ticks) - 2;
-	double ahead = fmax(sample_schedule_ticks(&ticks->schedule, ticks->earned_ns) - 1, earning);
-	uint64_t look_ns = ticks->schedule.stride > 1 ? TICKS_SLOW_LOOK_NS : TICKS_LOOK_NS;
-	uint64_t most = look_ns / period_ns;
+	uint64_t look_ns = ticks->limits.stride > 1 ? TICKS_SLOW_LOOK_NS : TICKS_LOOK_NS,
+		 most = look_ns / period_ns, ahead = ticks->strata.wait;
 
-	return ahead < (double)most ? (uint64_t)ahead : most;
+	if (ahead)
+		ahead--;
+	else if (!budget_may_allow(&ticks->budget, ticks->limits.share,
+				   strata_stop_ns(&ticks->strata)))
+		ahead = BUDGET_SLOT_NS / period_ns;
+	return ahead < most ? ahead : most;
 }
 
 void ticks_plan(struct ticks *ticks)
 {
-	ticks->earned_ns = control_get_budget(ticks->control) * (double)ticks->period_ns;
-	ticks->schedule.stride = control_get_stride(ticks->control);
-	sample_schedule_count(&ticks->schedule, 1 + ticks->n_missed, ticks->earned_ns);
+	ticks->limits = (struct strata_limits){ .share = control_get_budget(ticks->control),
+						.stride = control_get_stride(ticks->control),
+						.period_ns = ticks->period_ns };
+	strata_count(&ticks->strata, 1 + ticks->n_missed);
 }
 
 bool ticks_may_stop(struct ticks *ticks)
 {
-	return sample_schedule_is_due(&ticks->schedule, ticks->earned_ns) &&
-	       budget_allows(&ticks->budget, control_get_budget(ticks->control), ticks->woke_ns);
+	/* The budget is asked at each tick: what is spent is counted as of then. */
+	return budget_allows(&ticks->budget, ticks->limits.share, strata_stop_ns(&ticks->strata),
+			     ticks->woke_ns) &&
+	       !ticks->strata.wait;
 }
 
-/*
- * In how many ticks the next sample can come at the earliest. The budget has to earn what was
- * overdrawn, and deadlines may have gone by since the last one.
- */
-static double ticks_find_least(const struct ticks *ticks, uint64_t now_ns)
+uint32_t ticks_weigh(struct ticks *ticks, unsigned n, uint64_t stopped_ns)
 {
-	double passed_ns = (double)now_ns - (double)ticks->deadline.at_ns;
+	uint64_t weight =
+		strata_sample(&ticks->strata, n, stopped_ns, &ticks->budget, &ticks->limits);
 
-	return fmax(ticks_to_earn(ticks), ceil(passed_ns / (double)ticks->period_ns));
-}
-
-uint32_t ticks_weigh(struct ticks *ticks, unsigned n, uint64_t stopped_ns, uint64_t now_ns)
-{
-	return sample_schedule_weigh(&ticks->schedule, n, stopped_ns, ticks->earned_ns,
-				     ticks_find_least(ticks, now_ns));
+	weight *= SAMPLE_WEIGHT_TICK;
+	return weight < UINT32_MAX ? (uint32_t)weight : UINT32_MAX;
 }
 
 /* --- sleeping --------------------------------------------------------------------------------- */
@@ -317,7 +174,7 @@ static void ticks_count_skipped(struct ticks *ticks, uint64_t n)
 	uint64_t ahead = now_ns < at_ns ? (at_ns - now_ns) / ticks->period_ns : 0;
 
 	n -= ahead < n ? ahead : n;
-	sample_schedule_count(&ticks->schedule, n, ticks->earned_ns);
+	strata_count(&ticks->strata, n);
 	ticks->counts->ticks += n;
 	ticks->counts->skipped_budget += n;
 }

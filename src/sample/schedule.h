@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to sample/: when ticks are due, which ticks give a sample, and how many ticks each sample
- * stands for. Times are in ns of CLOCK_MONOTONIC. Nothing here can fail. Sampler's thread.
+ * Private to sample/: when ticks are due, and whether one gives a sample (strata.h). Times are in
+ * ns of CLOCK_MONOTONIC. Nothing here can fail. Sampler's thread.
  *
  * Deadlines. Some work of a guest repeats at the rate of the ticks. Ticks at equal distances would
  * always see that work, or never. So each period differs from the mean at random. Time is cut into
@@ -20,27 +20,6 @@
  * standard deviation is 1.6 points at -F 99, 1.8 at -F 100, 2.3 at -F 33 and 4.7 at -F 9; samples
  * at entirely random times would have 1.6, 1.5, 2.7 and 5.2. With independent periods of the mean
  * ± 25 % it would be 3.0 at -F 99.
- *
- * Schedule. The budget alone would distort shares. The more vCPUs run, the more a stop costs. A
- * sampler that stops whenever it has credit takes many samples where stops are cheap, and few where
- * they are expensive. Weights alone do not correct that. A phase may be shorter than the wait after
- * an expensive stop; such a phase is seen at its beginning or not at all, and its length is not
- * known. So the distance between samples must not depend on what the last sample found:
- *
- *   - After each sample the schedule waits as long as it must wait after the most expensive kind of
- *     stop that was seen lately. "Kind" is the number of vCPUs that wanted to run. "Lately" is a
- *     number of samples. The number is so large that work on all vCPUs, with half of the guest's
- *     CPU time, is not forgotten between two of its phases.
- *   - The schedule learns what a stop costs for each vCPU. One stop that takes very long, because
- *     dom0 lost its physical CPU, hardly counts.
- *   - The wait varies by a quarter at random, so that it does not fall in step with the guest.
- *
- * --host-budget makes all guests wait alike: struct sample_schedule's stride sets the shortest
- * wait. The budget stays as the limit (budget.h); the schedule mostly keeps within the budget.
- *
- * Weights. A sample stands for half of the ticks since the last sample and half of the ticks until
- * the next one. The schedule predicts the latter. The next sample corrects a wrong prediction, so
- * the sum of all weights is the number of ticks.
  */
 #ifndef SAMPLE_SCHEDULE_H
 #define SAMPLE_SCHEDULE_H
@@ -48,6 +27,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sample/strata.h"
 #include "xtop/sample/budget.h"
 #include "xtop/sample/control.h"
 
@@ -77,24 +57,13 @@ uint64_t deadline_next(struct deadline *deadline, uint64_t period_ns, uint64_t n
 /* The next N deadlines will not be met. */
 void deadline_skip(struct deadline *deadline, uint64_t n);
 
-struct sample_schedule {
-	double vcpu_ns; /* a stop of N vCPUs is expected to take N + 1 times this; 0: not known */
-	/* The most vCPUs in one sample: in the last window of samples, and in the current one. */
-	unsigned most_before, most_now;
-	unsigned n_window, window; /* samples in the current window so far, and in a whole one */
-	double stride;     /* ticks from one sample to the next at least; up to 1: no limit */
-	double wait_ns;    /* stopped time to earn before the next sample; also negative */
-	double owed_ticks; /* ticks that no sample stands for yet; negative: ticks still to come */
-	uint64_t random;   /* state of the random numbers; never 0 */
-};
-
 struct ticks {
 	struct control *control; /* for the rate, the budget, and whether xtop quits */
 	struct sampler_counts *counts;
 	struct budget budget;
 	struct deadline deadline;
-	struct sample_schedule schedule;
-	double earned_ns;   /* stopped time that the budget allows for each tick */
+	struct strata strata;
+	struct strata_limits limits;
 	uint64_t period_ns; /* the last tick's period */
 	uint64_t n_missed;  /* deadlines that went by unmet before the last tick */
 	uint64_t woke_ns;   /* when the last tick began */
@@ -123,10 +92,9 @@ void ticks_plan(struct ticks *ticks);
 /* Whether this tick may give a sample. */
 bool ticks_may_stop(struct ticks *ticks);
 /*
- * A sample of N vCPUs was taken until NOW_NS, and the guest was stopped for STOPPED_NS. N 0: no
- * vCPU ran, and the guest was not stopped. Plans the next sample. Returns the weight of this one
- * (sample.h), at least half a tick.
+ * A sample of N vCPUs was taken, and the guest was stopped for STOPPED_NS. N 0: no vCPU ran, and
+ * the guest was not stopped. Chooses the next stratum. Returns the sample's weight (sample.h).
  */
-uint32_t ticks_weigh(struct ticks *ticks, unsigned n, uint64_t stopped_ns, uint64_t now_ns);
+uint32_t ticks_weigh(struct ticks *ticks, unsigned n, uint64_t stopped_ns);
 
 #endif

@@ -40,4 +40,6 @@ libxtop_a_SOURCES += \
 	src/sample/stacks_i386.c \
 	src/sample/stacks_recipe.h \
 	src/sample/stacks_x86.c \
-	src/sample/stacks_x86.h
+	src/sample/stacks_x86.h \
+	src/sample/strata.c \
+	src/sample/strata.h

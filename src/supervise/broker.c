@@ -185,7 +185,7 @@ static struct xtop_error *broker_get_registers(struct broker *broker, struct bro
 	uint64_t paused_ns = 0;
 	bool done;
 
-	if (!budget_allows(&grant->budget, broker->settings->budget, clock_now_ns())) {
+	if (!budget_allows(&grant->budget, broker->settings->budget, 0, clock_now_ns())) {
 		answer->reply.later = true;
 		return error_create("the budget allows no read of registers now");
 	}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Strata of ticks, one sample of each; see strata.h. */
+#include "config.h"
+
+#include "sample/strata.h"
+
+#include <math.h>
+
+#define STRATA_MEAN_S  5    /* the mean cost is of the ticks of so many seconds */
+#define STRATA_RECENT  8    /* the recent cost is of so many samples */
+#define STRATA_LEARN   16   /* one stop changes vcpu_ns by this part at least */
+#define STRATA_DEAR    64   /* a dear stop is forgotten by this part at each stop */
+#define STRATA_OUTLIER 4    /* a stop counts as at most this many times the expected cost */
+#define STRATA_OWED_S  5    /* ticks that may be owed, as time */
+#define STRATA_SPEND   0.95 /* part of the budget that is spent in the mean */
+#define STRATA_BALANCE 3    /* how much the balance changes the rate, as a logarithm */
+#define STRATA_SAVED   3    /* the balance is at most one such part of the budget of a span */
+#define STRATA_DEBT    8    /* the balance may fall below zero by so many stops of all vCPUs */
+#define STRATA_AHEAD   30   /* the next seconds, in slots of the budget */
+#define STRATA_SOON    10   /* from so many slots on, the cost may rise to what is left */
+#define STRATA_MOST    1e9  /* ticks of a stratum */
+
+void strata_init(struct strata *strata, unsigned n_vcpus, uint64_t seed)
+{
+	*strata = (struct strata){ .n_vcpus = n_vcpus, .length = 1, .wait = 1, .random = seed | 1 };
+}
+
+/* Uniform in [0, 1). Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8 (2003). */
+static double strata_random(struct strata *strata)
+{
+	strata->random ^= strata->random << 13;
+	strata->random ^= strata->random >> 7;
+	strata->random ^= strata->random << 17;
+	return (double)(strata->random >> 11) * 0x1p-53;
+}
+
+void strata_count(struct strata *strata, uint64_t n)
+{
+	uint64_t waited = n < strata->wait ? n : strata->wait;
+
+	strata->wait -= waited;
+	strata->late += n - waited;
+}
+
+/* The expected stopped time of a sample of all vCPUs. */
+static double strata_all_ns(const struct strata *strata)
+{
+	return strata->vcpu_ns * (strata->n_vcpus + 1);
+}
+
+double strata_stop_ns(const struct strata *strata)
+{
+	return strata->dear_ns * (strata->n_vcpus + 1);
+}
+
+/* --- learning --------------------------------------------------------------------------------- */
+
+/* Learns from a stop of N vCPUs. One that takes very long, as dom0 lost its CPU, hardly counts. */
+static void strata_learn_stop(struct strata *strata, unsigned n, uint64_t stopped_ns)
+{
+	double vcpu_ns = (double)stopped_ns / (n + 1);
+
+	if (strata->n_learned >= 4)
+		vcpu_ns = fmin(vcpu_ns, STRATA_OUTLIER * strata->vcpu_ns);
+	if (strata->n_learned < STRATA_LEARN)
+		strata->n_learned++;
+	strata->vcpu_ns += (vcpu_ns - strata->vcpu_ns) / strata->n_learned;
+	strata->dear_ns += (strata->vcpu_ns - strata->dear_ns) / STRATA_DEAR;
+	strata->dear_ns = fmax(strata->dear_ns, vcpu_ns);
+}
+
+/* Learns how many vCPUs are stopped. SPAN: the ticks of STRATA_MEAN_S. */
+static void strata_learn_parts(struct strata *strata, double parts, double span)
+{
+	double length = (double)strata->length;
+
+	strata->n_ticks = fmin(strata->n_ticks + length, fmax(span, length));
+	strata->parts += (parts - strata->parts) * length / strata->n_ticks;
+	strata->recent_parts += (parts - strata->recent_parts) / STRATA_RECENT;
+}
+
+/* --- the next stratum ------------------------------------------------------------------------- */
+
+/*
+ * The shortest length that keeps within the budget of the next seconds if each sample costs as much
+ * as is expected. There is room for two stops of all vCPUs then, too, the second a dear one.
+ */
+static double strata_find_least(const struct strata *strata, const struct budget *budget,
+				const struct strata_limits *limits)
+{
+	double cost_ns = strata->vcpu_ns * fmax(strata->parts, strata->recent_parts),
+	       reserve_ns = strata_all_ns(strata) + strata_stop_ns(strata),
+	       slot = (double)BUDGET_SLOT_NS / (double)limits->period_ns, least = 1;
+	uint64_t gone_ns = 0;
+
+	if (budget_left_ns(budget, limits->share, 0, 0) >=
+	    reserve_ns + cost_ns * STRATA_AHEAD * slot)
+		return 1;
+	for (unsigned i = 1; i <= STRATA_AHEAD; i++) {
+		double left_ns;
+
+		gone_ns += budget_leaving_ns(budget, i);
+		left_ns = budget_left_ns(budget, limits->share, i, gone_ns) - reserve_ns;
+		if (left_ns <= 0)
+			least = i * slot;
+		else if (i >= STRATA_SOON)
+			least = fmax(least, i * slot * fmin(1, cost_ns / left_ns));
+	}
+	return least;
+}
+
+/* The length that spends the budget in the mean. The last stratum took N_TICKS, cost STOPPED_NS. */
+static double strata_find_mean(struct strata *strata, double n_ticks, double stopped_ns,
+			       const struct strata_limits *limits)
+{
+	double earned_ns = STRATA_SPEND * limits->share * (double)limits->period_ns,
+	       span_ns = limits->share * (double)BUDGET_SPAN_NS,
+	       most_ns = fmax(span_ns, STRATA_DEBT * strata_all_ns(strata));
+
+	strata->balance_ns += n_ticks * earned_ns - stopped_ns;
+	strata->balance_ns = fmax(-most_ns, fmin(most_ns / STRATA_SAVED, strata->balance_ns));
+	return strata->vcpu_ns * strata->parts / earned_ns *
+	       exp(-STRATA_BALANCE * strata->balance_ns / most_ns);
+}
+
+/* The next stratum begins REST ticks after the sample. */
+static void strata_begin(struct strata *strata, double length, uint64_t rest)
+{
+	uint64_t before;
+
+	strata->length = (uint64_t)(fmin(length, STRATA_MOST) + strata_random(strata));
+	before = (uint64_t)((double)strata->length * strata_random(strata));
+	strata->wait = rest + 1 + before;
+	strata->late = 0;
+	strata->rest = strata->length - 1 - before;
+}
+
+uint64_t strata_sample(struct strata *strata, unsigned n, uint64_t stopped_ns,
+		       const struct budget *budget, const struct strata_limits *limits)
+{
+	double a_second = 1e9 / (double)limits->period_ns, mean, least;
+	uint64_t length = strata->length, late = strata->late, rest = strata->rest,
+		 over = late > rest ? late - rest : 0, owed = strata->owed + over,
+		 paid = owed < length ? owed : length,
+		 most_owed = (uint64_t)(STRATA_OWED_S * a_second);
+
+	strata->owed = owed - paid < most_owed ? owed - paid : most_owed;
+	if (n && stopped_ns)
+		strata_learn_stop(strata, n, stopped_ns);
+	strata_learn_parts(strata, n ? n + 1 : 0, STRATA_MEAN_S * a_second);
+	mean = strata_find_mean(strata, (double)(length + over), (double)stopped_ns, limits);
+	least = fmax(strata_find_least(strata, budget, limits), limits->stride);
+	strata_begin(strata, fmax(mean, least), rest - (late - over));
+	return length + paid;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Private to sample/: which ticks give a sample, and how many ticks each sample stands for.
+ * Sampler's thread.
+ *
+ * Most ticks give no sample when a stop costs more than the budget earns in a tick. Time is cut
+ * into strata of whole ticks. One tick of each stratum gives a sample, at random, and the sample
+ * stands for all ticks of the stratum:
+ *
+ *   stratum  |   x     |     x|x  |            x      |  x |
+ *   weight        10        7   4           20           5
+ *
+ * The length of a stratum is fixed before it begins. It may depend on everything that earlier
+ * samples have found, and the shares stay unbiased all the same: what the sample of a stratum finds
+ * changes neither where it lies nor what it weighs. (A sampler that stops whenever it has credit
+ * takes many samples where stops are cheap. One that gives a sample the time until the next one
+ * sees a short phase at its beginning, and counts it for the whole wait after an expensive stop.)
+ *
+ * A stratum is as long as the longest of these:
+ *
+ *   - What a stop costs in the mean, divided by what a tick earns. "Mean" is over the last
+ *     STRATA_MEAN_S, so that phases of seconds hardly change the rate. What is left over, or
+ *     overdrawn, changes it slowly.
+ *   - If samples cost as much as the last ones, the budget lasts for the next seconds, and leaves
+ *     room for stops of all vCPUs. Otherwise the budget would refuse a stop at the tick that was
+ *     drawn, just when stops are dear, and such work would be seen too seldom.
+ *   - The stride: --host-budget makes all guests wait alike.
+ *
+ * Ticks without a sample, because dom0 did not run or the resolver was behind, are owed. The next
+ * samples stand for them, too, but no sample for more of them than for its own stratum. What is
+ * more than STRATA_OWED_S is given up.
+ */
+#ifndef SAMPLE_STRATA_H
+#define SAMPLE_STRATA_H
+
+#include <stdint.h>
+
+#include "xtop/sample/budget.h"
+
+/* What the length of strata depends on, beside the samples. */
+struct strata_limits {
+	double share;       /* the budget, 0..1 */
+	double stride;      /* shortest length of a stratum, in ticks; up to 1: no limit */
+	uint64_t period_ns; /* mean time between ticks */
+};
+
+struct strata {
+	unsigned n_vcpus;
+	double vcpu_ns;     /* a stop of N vCPUs is expected to take N + 1 times this */
+	double dear_ns;     /* a dear stop of N vCPUs takes N + 1 times this */
+	unsigned n_learned; /* stops from which vcpu_ns was learned, up to STRATA_LEARN */
+	/*
+	 * vCPUs in a sample, plus 1; 0 for a sample without a stop. In the mean over the ticks of
+	 * the last seconds, and over the last few samples.
+	 */
+	double parts, recent_parts;
+	double n_ticks;    /* ticks that the mean is of, up to its span */
+	double balance_ns; /* stopped time that was earned and not spent */
+	uint64_t length;   /* ticks of the current stratum */
+	uint64_t wait;     /* ticks until its sample; 0: due now */
+	uint64_t late;     /* ticks since the sample was due */
+	uint64_t rest;     /* ticks of the stratum after its sample */
+	uint64_t owed;     /* ticks of earlier strata that no sample stands for yet */
+	uint64_t random;   /* state of the random numbers; never 0 */
+};
+
+void strata_init(struct strata *strata, unsigned n_vcpus, uint64_t seed);
+/* N more deadlines have come, or went by unmet. */
+void strata_count(struct strata *strata, uint64_t n);
+/* How long the next stop may take: a dear one of all vCPUs. */
+double strata_stop_ns(const struct strata *strata);
+/*
+ * Gives the stratum its sample: of N vCPUs, after which the guest was stopped for STOPPED_NS, as
+ * BUDGET knows already. N 0: no vCPU ran, and the guest was not stopped. Chooses the next stratum.
+ * Returns for how many ticks the sample stands.
+ */
+uint64_t strata_sample(struct strata *strata, unsigned n, uint64_t stopped_ns,
+		       const struct budget *budget, const struct strata_limits *limits);
+
+#endif
