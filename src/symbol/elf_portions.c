@@ -33,6 +33,13 @@
 #define PORTION_MAX_FDE_BYTES (64U << 10)
 #define PORTION_MAX_CIE_BYTES 1024
 
+/* A portion that was found, and its bounds. Most addresses are those of few functions. */
+struct portion_hit {
+	uint64_t start, end; /* START 0, END 0: empty */
+	size_t number;
+};
+#define PORTIONS_HIT_BITS 6
+
 struct elf_portion {
 	bool built;
 	struct unwind_tables tables; /* owns cfi and dwarf; the rest is borrowed */
@@ -46,6 +53,7 @@ struct elf_portions {
 	uint32_t n; /* FDEs in the index */
 	bool incomplete;
 	size_t tables_bytes; /* memory of the portions' tables */
+	struct portion_hit hits[1 << PORTIONS_HIT_BITS];
 	struct elf_portion portions[];
 };
 
@@ -277,15 +285,14 @@ static void portions_build(struct elf_portions *portions, size_t number, uint64_
 
 /* --- the portion of an address ---------------------------------------------------------------- */
 
-/* Finds the portion of ADDRESS, and its bounds. Returns false if the index cannot be read now. */
-static bool portions_search(struct elf_portions *portions, uint64_t address, size_t *number,
-			    uint64_t *start, uint64_t *end)
+/* Searches the index for the portion of ADDRESS. Returns false if it cannot be read now. */
+static bool portions_search(struct elf_portions *portions, uint64_t address,
+			    struct portion_hit *hit)
 {
 	size_t low = 0, high = portions_count(portions->n);
 	uint64_t found;
 
-	*start = 0;
-	*end = UINT64_MAX;
+	*hit = (struct portion_hit){ .start = 0, .end = UINT64_MAX };
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
 
@@ -293,14 +300,31 @@ static bool portions_search(struct elf_portions *portions, uint64_t address, siz
 			return false;
 		if (found <= address) {
 			low = middle;
-			*start = found;
+			hit->start = found;
 		} else {
 			high = middle;
-			*end = found;
+			hit->end = found;
 		}
 	}
-	*number = low;
-	return *start < *end;
+	hit->number = low;
+	return hit->start < hit->end;
+}
+
+/* Finds the portion of ADDRESS, and its bounds. Returns false if the index cannot be read now. */
+static bool portions_find(struct elf_portions *portions, uint64_t address,
+			  struct portion_hit *found)
+{
+	size_t place = (address >> 4) * 0x9e3779b97f4a7c15ULL >> (64 - PORTIONS_HIT_BITS);
+	struct portion_hit *hit = &portions->hits[place];
+
+	if (address >= hit->start && address < hit->end) {
+		*found = *hit;
+		return true;
+	}
+	if (!portions_search(portions, address, found))
+		return false;
+	*hit = *found;
+	return true;
 }
 
 const struct unwind_tables *elf_portions_find(struct elf_portions *portions,
@@ -309,16 +333,18 @@ const struct unwind_tables *elf_portions_find(struct elf_portions *portions,
 {
 	struct unwind_tables tables = *others;
 	struct elf_portion *portion;
-	size_t number;
+	struct portion_hit hit;
 
-	if (!portions_search(portions, address, &number, start, end)) {
+	if (!portions_find(portions, address, &hit)) {
 		*start = address;
 		*end = address + 1;
 		return others;
 	}
-	portion = &portions->portions[number];
+	*start = hit.start;
+	*end = hit.end;
+	portion = &portions->portions[hit.number];
 	if (!portion->built)
-		portions_build(portions, number, *start, *end);
+		portions_build(portions, hit.number, *start, *end);
 	tables.cfi = portion->tables.cfi;
 	tables.dwarf = portion->tables.dwarf;
 	portion->tables = tables;
