@@ -48,6 +48,12 @@
  * process is first seen. In the deterministic lab this takes 2 s for all programs of a server.
  */
 #define SAMPLER_BEHIND_NS 2000000000
+/*
+ * At first the resolver reads the files of all programs, and those that run for long are still
+ * there afterwards. So in the first seconds samples may wait for longer.
+ */
+#define SAMPLER_START_NS           10000000000ULL
+#define SAMPLER_BEHIND_AT_START_NS 8000000000ULL
 /* The ring has room for SAMPLER_BEHIND_NS. 400 samples of a vCPU, 2 s at 200 Hz, have 4 MiB. */
 #define SAMPLER_STACK_BYTES    (10 << 10) /* stacks of a vCPU; more bytes are rare */
 #define SAMPLER_RING_MIN_BYTES (1 << 20)
@@ -209,19 +215,24 @@ static void sampler_touch(struct sampler *sampler, char *room, unsigned n)
 /*
  * Looks whether the resolver lags so much that no sample may be added. The resolver finds the
  * process of a Linux guest's sample only when it takes the sample out of the ring. If the sample
- * has waited too long, the process may be gone. So once a sample has waited for
- * SAMPLER_BEHIND_NS, nothing is added until the ring is empty: in a ring that stays full every
- * sample would be seconds old. Samples of a unikernel do not age.
+ * has waited too long, the process may be gone. So once a sample has waited for SAMPLER_BEHIND_NS,
+ * or at the start for SAMPLER_BEHIND_AT_START_NS, nothing is added until the ring is empty: in a
+ * ring that stays full every sample would be seconds old. Samples of a unikernel do not age.
  */
 static bool sampler_poll_lag(struct sampler *sampler)
 {
 	bool ages = sampler->copier.stacks.current_per_cpu;
+	uint64_t behind_ns = SAMPLER_BEHIND_NS;
 
 	if (!ages || ring_is_consumed(sampler->ring, sampler->waiting_to)) {
 		sampler->waiting_to = ring_committed(sampler->ring);
 		sampler->waiting_ns = sampler->now_ns;
 	}
-	if (sampler->now_ns - sampler->waiting_ns <= SAMPLER_BEHIND_NS)
+	if (!ages)
+		sampler->start_ns = sampler->now_ns;
+	if (sampler->now_ns - sampler->start_ns < SAMPLER_START_NS)
+		behind_ns = SAMPLER_BEHIND_AT_START_NS;
+	if (sampler->now_ns - sampler->waiting_ns <= behind_ns)
 		return false;
 	sampler->waiting_to = ring_committed(sampler->ring);
 	return true;

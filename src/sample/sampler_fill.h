@@ -54,6 +54,7 @@ struct sampler {
 	bool stopped_once; /* this sampler has stopped the guest before */
 	/* At WAITING_NS the resolver was first seen not to have read the ring up to WAITING_TO. */
 	uint64_t waiting_to, waiting_ns;
+	uint64_t start_ns; /* when the guest's samples began to age: its system was found then */
 	/* Start of sampling; the last measuring of CPU time, publishing, and holding of pages. */
 	uint64_t started_ns, cpu_measured_ns, published_ns, held_ns;
 	uint64_t earlier_cpu_ns, earlier_maps; /* counters of the samplers before this one */
