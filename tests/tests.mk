@@ -343,6 +343,7 @@ check_PROGRAMS += \
 	tests/query/test_hypercalls \
 	tests/query/test_instructions \
 	tests/query/test_interval \
+	tests/query/test_margin \
 	tests/query/test_line_expander \
 	tests/query/test_locks \
 	tests/query/test_neighbours \

@@ -31,6 +31,8 @@ static void table_print_head(const struct snapshot *snapshot, const struct table
 	const struct sampler_counts *sampler = &snapshot_get_run(snapshot)->sampler;
 	const struct resolver_counts *resolver = &snapshot->resolver;
 	uint64_t elapsed_ns = snapshot->started_ns ? snapshot->time_ns - snapshot->started_ns : 0;
+	double worth =
+		options->totals ? snapshot->worth_total.samples : snapshot->worth_live.samples;
 
 	fprintf(file,
 		"%s: samples %" PRIu64
@@ -42,6 +44,8 @@ static void table_print_head(const struct snapshot *snapshot, const struct table
 		100 * table_ratio(resolver->weight_unknown, resolver->weight));
 	fprintf(file, ", truncated %.2f %%",
 		100 * table_ratio(resolver->weight_truncated, resolver->weight));
+	if (worth > 0)
+		fprintf(file, ", worth %.0f", worth);
 	if (sampler->refused)
 		fprintf(file, ", refused %" PRIu64, sampler->refused);
 	if (options->filter)

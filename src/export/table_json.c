@@ -17,6 +17,17 @@ static double table_percent(double part, double whole)
 	return whole > 0 ? 100 * part / whole : 0;
 }
 
+/* Puts how far the true share may be from the row's: null if too few samples tell. */
+static void table_put_margin(struct json *json, const char *name,
+			     const struct column_context *context, const struct function_row *row,
+			     bool self)
+{
+	double margin = NAN;
+
+	column_find_margin(context, row, self, &margin);
+	json_double(json, name, margin);
+}
+
 static void table_put_row(struct json *json, const struct column_context *context,
 			  const struct function_row *row)
 {
@@ -34,6 +45,8 @@ static void table_put_row(struct json *json, const struct column_context *contex
 		    context->totals
 			    ? table_percent(row->weights.self_ticks, whole->children_ticks)
 			    : table_percent(row->weights.self_live, whole->children_live));
+	table_put_margin(json, "children_margin", context, row, false);
+	table_put_margin(json, "self_margin", context, row, true);
 	json_u64(json, "samples", row->weights.children_total);
 	json_string(json, "symbol", frame_text(frame, context->addresses, address));
 	json_string(json, "kind", table_kind(frame->kind));
@@ -75,6 +88,8 @@ static void table_put_head(struct json *json, const struct snapshot *snapshot,
 	json_u64(json, "version", TABLE_JSON_VERSION);
 	json_string(json, "title", options->title);
 	json_u64(json, "samples", resolver->samples);
+	json_double(json, "samples_worth",
+		    options->totals ? snapshot->worth_total.samples : snapshot->worth_live.samples);
 	json_double(json, "elapsed_s", (double)elapsed_ns / 1e9);
 	table_put_time(json, snapshot, options->clock);
 	json_double(json, "rate_asked_hz", sampler->rate_asked_hz);

@@ -3,6 +3,7 @@
  * Sums over batches of one second; see batches.h. A function costs time only in batches in
  * which it has samples: its live sums are those of the last such batch, and decay when they are
  * used. The live weight w of a batch halves every half-life. x has the weight w, and x^2 has w^2.
+ * A product of two batches in a row has the product of their weights.
  */
 #include "config.h"
 
@@ -17,15 +18,19 @@
 #define BATCH_NS        1000000000ULL
 #define BATCHES_MIN     5 /* with fewer, the variance is not known */
 #define BATCHES_NO_SLOT 0
+#define BATCHES_MAX_CORRELATION 0.8 /* a larger one is not told from a drift */
 
 struct batch_sums {
 	double x, xx, xn;
+	double lag_xx; /* x of a batch, times x of the batch before */
+	double lag_xn; /* x of one of two batches in a row, times n of the other; both ways */
 };
 
 struct batches_slot {
 	uint64_t batch;  /* the live sums are as of this batch */
 	uint64_t sample; /* the last sample that counted */
 	double x;        /* ticks in the current batch */
+	double x_before; /* ticks in the second before that */
 	struct batch_sums total, live;
 };
 
@@ -33,6 +38,7 @@ struct batches_slot {
 struct batches_all {
 	double k, kk; /* sum w, sum w^2 of batches */
 	double n, nn;
+	double lag_nn;            /* n of a batch, times n of the batch before */
 	double samples, samples2; /* sums of ticks and of their squares */
 };
 
@@ -42,14 +48,14 @@ struct batches {
 	uint64_t sample;          /* number of the current sample */
 	bool started;
 	double ticks;             /* weight of the current sample */
-	double n;                 /* ticks of the current batch */
+	double n, n_before;       /* ticks of the current batch, and of the second before that */
 	double n_samples, n_samples2; /* the batch's sums of ticks and of their squares */
 	struct batches_all total, live;
 	struct batches_slot *slots; /* slot 0 is not used */
 	size_t n_slots, slots_capacity;
 	uint32_t *slot_of; /* by frame */
 	size_t n_frames, frames_capacity;
-	uint32_t *touched; /* slots with samples in the current batch */
+	uint32_t *touched; /* slots with samples in the current batch or the second before */
 	size_t n_touched, touched_capacity;
 };
 
@@ -82,7 +88,7 @@ void batches_reset(struct batches *batches)
 	batches->n_slots = 1;
 	batches->n_touched = 0;
 	batches->total = batches->live = (struct batches_all){ 0 };
-	batches->n = batches->n_samples = batches->n_samples2 = 0;
+	batches->n = batches->n_before = batches->n_samples = batches->n_samples2 = 0;
 	batches->started = false;
 }
 
@@ -94,23 +100,53 @@ static double batches_decay(const struct batches *batches, uint64_t age)
 
 /* --- the end of a batch ----------------------------------------------------------------------- */
 
-static void sums_add(struct batch_sums *sums, double decay, double x, double n)
+/* Adds SLOT's current batch. DECAY: of older batches; LAG: of the batch before this one. */
+static void sums_add(struct batch_sums *sums, double decay, double lag,
+		     const struct batches_slot *slot, const struct batches *batches)
 {
+	double squared = decay * decay, x = slot->x, n = batches->n;
+
 	sums->x = sums->x * decay + x;
-	sums->xx = sums->xx * decay * decay + x * x;
-	sums->xn = sums->xn * decay * decay + x * n;
+	sums->xx = sums->xx * squared + x * x;
+	sums->xn = sums->xn * squared + x * n;
+	sums->lag_xx = sums->lag_xx * squared + lag * x * slot->x_before;
+	sums->lag_xn = sums->lag_xn * squared + lag * (x * batches->n_before + slot->x_before * n);
 }
 
-static void all_add(struct batches_all *all, double decay, const struct batches *batches)
+/* LAG: as for sums_add(). */
+static void all_add(struct batches_all *all, double lag, const struct batches *batches)
+{
+	all->k += 1;
+	all->kk += 1;
+	all->n += batches->n;
+	all->nn += batches->n * batches->n;
+	all->lag_nn += lag * batches->n * batches->n_before;
+	all->samples += batches->n_samples;
+	all->samples2 += batches->n_samples2;
+}
+
+static void all_decay(struct batches_all *all, double decay)
 {
 	double squared = decay * decay;
 
-	all->k = all->k * decay + 1;
-	all->kk = all->kk * squared + 1;
-	all->n = all->n * decay + batches->n;
-	all->nn = all->nn * squared + batches->n * batches->n;
-	all->samples = all->samples * decay + batches->n_samples;
-	all->samples2 = all->samples2 * squared + batches->n_samples2;
+	all->k *= decay;
+	all->kk *= squared;
+	all->n *= decay;
+	all->nn *= squared;
+	all->lag_nn *= squared;
+	all->samples *= decay;
+	all->samples2 *= squared;
+}
+
+/* Adds the current batch to the sums of SLOT. NEXT is the batch that follows. */
+static void slot_end(struct batches *batches, struct batches_slot *slot, uint64_t next)
+{
+	sums_add(&slot->total, 1, 1, slot, batches);
+	sums_add(&slot->live, batches_decay(batches, batches->batch - slot->batch),
+		 batches_decay(batches, 1), slot, batches);
+	slot->batch = batches->batch;
+	slot->x_before = next == batches->batch + 1 ? slot->x : 0;
+	slot->x = 0;
 }
 
 /*
@@ -119,28 +155,20 @@ static void all_add(struct batches_all *all, double decay, const struct batches 
  */
 static void batches_end(struct batches *batches, uint64_t next)
 {
+	size_t n = 0;
+
 	for (size_t i = 0; i < batches->n_touched; i++) {
 		struct batches_slot *slot = &batches->slots[batches->touched[i]];
 
-		sums_add(&slot->total, 1, slot->x, batches->n);
-		sums_add(&slot->live, batches_decay(batches, batches->batch - slot->batch), slot->x,
-			 batches->n);
-		slot->batch = batches->batch;
-		slot->x = 0;
+		slot_end(batches, slot, next);
+		if (slot->x_before > 0)
+			batches->touched[n++] = batches->touched[i];
 	}
+	batches->n_touched = n;
 	all_add(&batches->total, 1, batches);
-	all_add(&batches->live, 1, batches);
-	if (batches->half_life_batches > 0) { /* as of the next batch */
-		double decay = batches_decay(batches, next - batches->batch);
-
-		batches->live.k *= decay;
-		batches->live.kk *= decay * decay;
-		batches->live.n *= decay;
-		batches->live.nn *= decay * decay;
-		batches->live.samples *= decay;
-		batches->live.samples2 *= decay * decay;
-	}
-	batches->n_touched = 0;
+	all_add(&batches->live, batches_decay(batches, 1), batches);
+	all_decay(&batches->live, batches_decay(batches, next - batches->batch));
+	batches->n_before = next == batches->batch + 1 ? batches->n : 0;
 	batches->n = batches->n_samples = batches->n_samples2 = 0;
 	batches->batch = next;
 }
@@ -195,7 +223,7 @@ void batches_count(struct batches *batches, uint32_t frame)
 	slot = &batches->slots[number];
 	if (slot->sample == batches->sample)
 		return;
-	if (!(slot->x > 0)) {
+	if (!(slot->x > 0) && !(slot->x_before > 0)) {
 		if (!vector_reserve(batches->touched, batches->touched_capacity,
 				    batches->n_touched + 1))
 			return;
@@ -213,7 +241,7 @@ static struct batches_all batches_get_all(const struct batches *batches, bool li
 	struct batches_all all = live ? batches->live : batches->total;
 
 	if (batches->n > 0)
-		all_add(&all, 1, batches);
+		all_add(&all, live ? batches_decay(batches, 1) : 1, batches);
 	return all;
 }
 
@@ -228,6 +256,22 @@ struct batches_worth batches_get_worth(const struct batches *batches, bool live)
 	};
 }
 
+/*
+ * How much larger the variance of a mean is for batches that resemble the batch before, than for
+ * independent ones: (1 + r) / (1 - r) for the correlation r of neighbours, if the correlation falls
+ * by that factor with each batch. A correlation that chance explains counts as 0. A measured one is
+ * too small by about (1 + 3 r) / k (F. H. C. Marriott, J. A. Pope, Biometrika 41, 1954).
+ */
+static double batches_inflate(double correlation, double batches)
+{
+	double r = correlation + (1 + 3 * correlation) / batches;
+
+	if (correlation <= 0 || correlation * correlation * batches < 1)
+		return 1;
+	r = fmin(r, BATCHES_MAX_CORRELATION);
+	return (1 + r) / (1 - r);
+}
+
 double batches_get_effect(const struct batches *batches, uint32_t frame, bool live)
 {
 	struct batches_all all = batches_get_all(batches, live);
@@ -235,17 +279,20 @@ double batches_get_effect(const struct batches *batches, uint32_t frame, bool li
 	uint32_t number = frame < batches->n_frames ? batches->slot_of[frame] : BATCHES_NO_SLOT;
 	const struct batches_slot *slot;
 	struct batch_sums sums;
-	double p, variance, independent;
+	double p, squares, lagged, variance, independent;
 
 	if (number == BATCHES_NO_SLOT || worth.batches < BATCHES_MIN)
 		return 1;
 	slot = &batches->slots[number];
 	sums = live ? slot->live : slot->total;
-	sums_add(&sums, live ? batches_decay(batches, batches->batch - slot->batch) : 1, slot->x,
-		 batches->n);
+	sums_add(&sums, live ? batches_decay(batches, batches->batch - slot->batch) : 1,
+		 live ? batches_decay(batches, 1) : 1, slot, batches);
 	p = sums.x / all.n;
 	independent = p * (1 - p) / worth.samples;
-	variance = (sums.xx - 2 * p * sums.xn + p * p * all.nn) / (all.n * all.n) * worth.batches /
-		   (worth.batches - 1);
+	squares = sums.xx - 2 * p * sums.xn + p * p * all.nn;
+	lagged = sums.lag_xx - p * sums.lag_xn + p * p * all.lag_nn;
+	variance = squares / (all.n * all.n) * worth.batches / (worth.batches - 1);
+	if (squares > 0)
+		variance *= batches_inflate(lagged / squares, worth.batches);
 	return independent > 0 && variance > independent ? variance / independent : 1;
 }

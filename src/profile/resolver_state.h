@@ -21,7 +21,7 @@ struct resolver {
 	struct seen_code *code;
 	struct runtimes *runtimes;
 	struct snapshot *baseline; /* NULL: none */
-	struct batches *self, *children; /* CHILDREN NULL: not wanted */
+	struct batches *self, *children;
 	struct waits *waits; /* NULL: nobody has asked for tasks that wait */
 	struct crash_report *crash;   /* NULL: nobody asks, or not yet */
 	bool seen_first_crash_sample; /* the first sample of crash_sampler_run() has come */

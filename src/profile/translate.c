@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "xtop/base/cleanup.h"
@@ -15,14 +16,15 @@
 static void translate_effects(const struct snapshot *from, const uint32_t *ids, struct snapshot *to)
 {
 	for (uint32_t i = 0; i < to->n_frames; i++)
-		to->effects[i] = (struct snapshot_effect){ 1, 1 };
+		to->effects[i] = (struct snapshot_effect){ 1, 1, 1, 1 };
 	for (uint32_t i = 0; i < from->n_frames; i++) {
+		const struct snapshot_effect *one = &from->effects[i];
 		struct snapshot_effect *effect = &to->effects[ids[i]];
 
-		if (from->effects[i].live > effect->live)
-			effect->live = from->effects[i].live;
-		if (from->effects[i].total > effect->total)
-			effect->total = from->effects[i].total;
+		effect->self_live = fmaxf(effect->self_live, one->self_live);
+		effect->self_total = fmaxf(effect->self_total, one->self_total);
+		effect->children_live = fmaxf(effect->children_live, one->children_live);
+		effect->children_total = fmaxf(effect->children_total, one->children_total);
 	}
 }
 

@@ -256,7 +256,8 @@ static size_t column_ratio_entry(const struct column_context *context,
  */
 static struct interval_side column_side(const struct column_context *context,
 					const struct snapshot *snapshot,
-					const struct weights *whole, uint32_t frame, double percent)
+					const struct weights *whole, uint32_t frame, bool self,
+					double percent)
 {
 	const struct resolver_counts *counts = &snapshot->resolver;
 	const struct batches_worth *worth =
@@ -268,7 +269,11 @@ static struct interval_side column_side(const struct column_context *context,
 	if (snapshot->effects && frame < snapshot->n_frames) {
 		const struct snapshot_effect *effect = &snapshot->effects[frame];
 
-		side.effect = context->totals ? effect->total : effect->live;
+		if (self)
+			side.effect = context->totals ? effect->self_total : effect->self_live;
+		else
+			side.effect =
+				context->totals ? effect->children_total : effect->children_live;
 	}
 	if (snapshot->effects) {
 		side.batches = fmax(worth->batches, 1);
@@ -288,9 +293,9 @@ static void column_sides(const struct column_context *context, const struct func
 	double base = column_base_percent(context, row, &found);
 
 	*now_side = column_side(context, context->snapshot, &context->table->whole, row->frame,
-				column_self_percent(context, row));
+				true, column_self_percent(context, row));
 	*base_side = column_side(context, context->base_snapshot, &context->base->whole, row->frame,
-				 base);
+				 true, base);
 }
 
 static bool column_find_chance(const struct column_context *context, const struct function_row *row,
@@ -347,6 +352,44 @@ static size_t column_interval_entry(const struct column_context *context,
 	if (!interval.known)
 		return snprintf(buffer, capacity, "%s", "–");
 	return snprintf(buffer, capacity, "%+.1f..%+.1f", 100 * interval.low, 100 * interval.high);
+}
+
+/* --- how sure a share is ---------------------------------------------------------------------- */
+
+bool column_find_margin(const struct column_context *context, const struct function_row *row,
+			bool self, double *marginp)
+{
+	double percent =
+		self ? column_self_percent(context, row) : column_children_percent(context, row);
+	struct interval_side side = column_side(context, context->snapshot, &context->table->whole,
+						row->frame, self, percent);
+
+	if (!interval_find_margin(&side, marginp))
+		return false;
+	*marginp *= 100;
+	return true;
+}
+
+bool column_share_is_open(const struct column_context *context, const struct function_row *row)
+{
+	double percent = context->self_margin ? column_self_percent(context, row)
+					      : column_children_percent(context, row);
+	double margin;
+
+	return column_find_margin(context, row, context->self_margin, &margin) && margin >= percent;
+}
+
+static size_t column_margin_entry(const struct column_context *context,
+				  const struct function_row *row, char *buffer, size_t capacity)
+{
+	double margin;
+
+	*buffer = '\0';
+	if (!context->snapshot->effects) /* a profile file, a range: nothing was measured */
+		return 0;
+	if (!column_find_margin(context, row, context->self_margin, &margin))
+		return snprintf(buffer, capacity, "%s", "–");
+	return snprintf(buffer, capacity, "%.2f", margin);
 }
 
 /* --- order ------------------------------------------------------------------------------------ */
@@ -439,6 +482,13 @@ static int column_ratio_compare(const struct column_context *context, const stru
 				 base_b > 0 ? column_self_percent(context, b) / base_b : 0);
 }
 
+static int column_margin_compare(const struct column_context *context, const struct function_row *a,
+				 const struct function_row *b)
+{
+	return context->self_margin ? column_self_compare(context, a, b)
+				    : column_children_compare(context, a, b);
+}
+
 /* --- the table -------------------------------------------------------------------------------- */
 
 const struct column columns[N_COLUMNS] = {
@@ -468,6 +518,8 @@ const struct column columns[N_COLUMNS] = {
 			   column_ratio_compare },
 	[COLUMN_INTERVAL] = { COLUMN_INTERVAL, "interval", "95 %", 13, 72, true, false,
 			      column_interval_entry, column_delta_compare },
+	[COLUMN_MARGIN] = { COLUMN_MARGIN, "margin", "±", 6, 0, true, false, column_margin_entry,
+			    column_margin_compare },
 };
 
 const struct column *column_find(const char *name)

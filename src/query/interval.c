@@ -85,11 +85,18 @@ struct share {
 	double p, n;
 };
 
+static double share_wilson_half(struct share share, double z)
+{
+	double zz = z * z;
+
+	return z / (1 + zz / share.n) *
+	       sqrt(share.p * (1 - share.p) / share.n + zz / (4 * share.n * share.n));
+}
+
 static void share_wilson(struct share share, double z, double *low, double *high)
 {
 	double zz = z * z, middle = (share.p + zz / (2 * share.n)) / (1 + zz / share.n);
-	double half = z / (1 + zz / share.n) *
-		      sqrt(share.p * (1 - share.p) / share.n + zz / (4 * share.n * share.n));
+	double half = share_wilson_half(share, z);
 
 	*low = fmin(middle - half, share.p);
 	*high = fmax(middle + half, share.p);
@@ -198,6 +205,19 @@ struct interval interval_of_difference(const struct interval_side *now,
 	share_newcombe(pair.now, pair.base, student_quantile(pair.df), &interval.low,
 		       &interval.high);
 	return interval;
+}
+
+bool interval_find_margin(const struct interval_side *side, double *marginp)
+{
+	struct share share = { side->share, side->samples / side->effect };
+	double z;
+
+	if (!side_is_known(side))
+		return false;
+	/* An effect of 1 is the least possible one, not an estimate from few batches. */
+	z = student_quantile(side->effect > 1 ? side_freedom(side) : 1e9);
+	*marginp = share_wilson_half(share, z);
+	return true;
 }
 
 /* --- many differences ------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How sure a difference between two shares is. Functions of their arguments alone; any thread.
+ * How sure a share is, and a difference between two shares. Functions of their
+ * arguments alone; any thread.
  *
  * The interval is Newcombe's for the difference of two proportions (R. G. Newcombe, Statistics in
  * Medicine 17, 1998, method 10): it combines Wilson's score intervals of both. It also holds for
@@ -33,6 +34,11 @@ struct interval interval_of_difference(const struct interval_side *now,
 /* Computes only the chance, in a sixth of the time. False: the chance is not known. */
 bool interval_find_chance(const struct interval_side *now, const struct interval_side *base,
 			  double *chancep);
+/*
+ * How far the true share may be from SIDE's: half the width of Wilson's score interval, 95 %.
+ * False: there are too few batches, or no samples.
+ */
+bool interval_find_margin(const struct interval_side *side, double *marginp);
 /*
  * Returns the largest of N chances that is significant; negative: no chance is. Chance alone causes
  * at most the share RATE of the differences up to that one (Y. Benjamini, Y. Hochberg, J. R.

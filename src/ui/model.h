@@ -18,6 +18,7 @@ struct guest_screen;
 /* What the screen's percents mean. */
 struct model_shares {
 	bool totals;      /* shares of all samples since start instead of live ones */
+	bool margins;     /* a column tells how sure the shares are */
 	bool of_filtered; /* 100 % is all that the filter lets through, not all samples */
 };
 

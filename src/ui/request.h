@@ -51,6 +51,7 @@ enum request_code {
 	REQUEST_SORT_SAMPLES,
 	REQUEST_SORT_SYMBOL,
 	REQUEST_TOTALS,   /* toggle: percents of all samples since start, or live ones */
+	REQUEST_MARGINS,  /* toggle: a column tells how sure the shares are */
 	REQUEST_PERCENTS, /* toggle: percents of all samples, or of those that match the filter */
 	REQUEST_SEARCH,
 	REQUEST_FILTER,

@@ -203,6 +203,9 @@ static bool carry_out_part(struct ui *ui, enum request_code code)
 	case REQUEST_TOTALS:
 		request_totals(ui);
 		return true;
+	case REQUEST_MARGINS:
+		ui->model.shares.margins = !ui->model.shares.margins;
+		return true;
 	case REQUEST_PERCENTS:
 		request_percents(ui);
 		return true;

@@ -75,7 +75,7 @@ static struct snapshot *duel_snapshot(struct duel *duel, size_t guest)
 
 	snapshot->effects = calloc(snapshot->n_frames, sizeof(*snapshot->effects));
 	for (uint32_t i = 0; i < snapshot->n_frames; i++)
-		snapshot->effects[i] = (struct snapshot_effect){ 1, 1 };
+		snapshot->effects[i] = (struct snapshot_effect){ 1, 1, 1, 1 };
 	snapshot->worth_live = snapshot->worth_total = (struct batches_worth){ 60, samples };
 	if (guest == 1) {
 		snapshot->run->sampler.state = state;

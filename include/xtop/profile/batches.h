@@ -7,7 +7,9 @@
  *
  * With x ticks of the function and n of all in a batch, and p = sum x / sum n over all batches, the
  * variance of p is k / (k - 1) * sum (x - p n)^2 / (sum n)^2 for k batches (a ratio estimator, as
- * in Cochran, Sampling Techniques, §6.4). Only sums of x, x^2, x n, n and n^2 are kept, twice:
+ * in Cochran, Sampling Techniques, §6.4). Phases of seconds make a batch resemble the one before
+ * it. So the variance is multiplied by (1 + r) / (1 - r) if the correlation r of neighbours is more
+ * than chance. Sums of x, x^2, x n, n and n^2, and sums of products of neighbours, are kept twice:
  * with equal weights for all batches, and with live weights.
  *
  * The design effect is this variance, divided by the variance of independent samples: 1 or more.
@@ -24,7 +26,7 @@
 #include "xtop/base/error.h"
 #include "xtop/base/limit.h"
 
-/* At most this many functions are measured: those seen first. Each takes 90 bytes. */
+/* At most this many functions are measured: those seen first. Each takes 120 bytes. */
 #define BATCHES_MAX_FUNCTIONS LIMIT(1U << 16, 1U << 6)
 
 struct batches;

@@ -50,8 +50,7 @@ struct resolver_settings {
 	uint64_t half_life_ns;           /* 0: no decay */
 	size_t max_nodes;
 	/*
-	 * The run is compared with another one: functions differ by module, not by address, and the
-	 * design effects of children are measured, too.
+	 * The run is compared with another one: functions differ by module, not by address.
 	 */
 	bool compared;
 	const struct snapshot *baseline; /* the other run; NULL: none, or it is not over */

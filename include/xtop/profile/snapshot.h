@@ -143,9 +143,10 @@ struct snapshot_place {
 };
 #define SNAPSHOT_MAX_PLACES 256 /* for the functions with most samples */
 
-/* The design effects (batches.h) of a function's self shares; 1 or more. */
+/* The design effects (batches.h) of a function's shares; 1 or more. */
 struct snapshot_effect {
-	float live, total;
+	float self_live, self_total;
+	float children_live, children_total;
 };
 
 /* Tasks of one process and thread that waited at one site for one thing (wait_sites.h). */

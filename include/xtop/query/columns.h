@@ -27,8 +27,9 @@ enum column_id {
 	COLUMN_DELTA,
 	COLUMN_RATIO,
 	COLUMN_INTERVAL,
+	COLUMN_MARGIN,
 };
-#define N_COLUMNS 13
+#define N_COLUMNS       14
 #define N_COLUMNS_BATCH 7 /* the first columns */
 
 /* Room for the longest cell: the longest name, its tag, a NUL. */
@@ -40,6 +41,7 @@ struct column_context {
 	bool totals;    /* percents of all samples since start, not of live weights */
 	bool addresses; /* unnamed frames as 0xADDR */
 	bool raw_names;
+	bool self_margin;    /* the margin column tells how sure self is, not children */
 	bool truncated_last; /* the row of [truncated] comes last, whatever its weight */
 	const struct function_table *base; /* TABLE was joined with it; NULL: no baseline */
 	const struct snapshot *base_snapshot;
@@ -77,6 +79,14 @@ const struct column *column_find(const char *name);
  */
 const char *columns_parse(const char *list, enum column_id ids[N_COLUMNS], size_t *np,
 			  char word[32]);
+/*
+ * How far the true share, of self or of children, may be from the row's, in percentage points,
+ * with 95 % confidence. False: too few samples tell.
+ */
+bool column_find_margin(const struct column_context *context, const struct function_row *row,
+			bool self, double *marginp);
+/* Whether the row's share may be 0, as the margin column tells. */
+bool column_share_is_open(const struct column_context *context, const struct function_row *row);
 /* The difference to the baseline, in percentage points. */
 double column_delta(const struct column_context *context, const struct function_row *row);
 /*

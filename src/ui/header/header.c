@@ -4,6 +4,7 @@
 
 #include "ui/header/header.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -267,6 +268,25 @@ static void header_add_waits(const struct snapshot *snapshot, struct line *line)
 			 format_count(left_out, count));
 }
 
+/*
+ * Adds the number of samples, and how many of equal weight would know as much of the percents that
+ * are shown, if that differs by more than a tenth.
+ */
+static void header_add_samples(const struct ui_model *model, struct line *line)
+{
+	const struct snapshot *snapshot = model->all;
+	double samples = (double)snapshot->resolver.samples;
+	double worth =
+		model->shares.totals ? snapshot->worth_total.samples : snapshot->worth_live.samples;
+	char count[32], worth_count[32];
+
+	line_add(line, false, 2, STYLE_NORMAL, "%s samples",
+		 format_count(snapshot->resolver.samples, count));
+	if (worth > 0 && fabs(samples - worth) > samples / 10)
+		line_add(line, false, 6, STYLE_NORMAL, "worth %s",
+			 format_count((uint64_t)(worth + 0.5), worth_count));
+}
+
 static void header_add_picture(const struct ui_model *model, struct line *line)
 {
 	const struct guest_screen *guest = model->guest;
@@ -303,8 +323,7 @@ static void header_add_picture(const struct ui_model *model, struct line *line)
 	if (snapshot->waits)
 		header_add_waits(snapshot, line);
 	else
-		line_add(line, false, 2, STYLE_NORMAL, "%s samples",
-			 format_count(snapshot->resolver.samples, count));
+		header_add_samples(model, line);
 	line_add(line, false, 6, STYLE_NORMAL, "%s", format_elapsed(ns, buffer));
 }
 

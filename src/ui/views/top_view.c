@@ -18,9 +18,9 @@
 #define TOP_UNFOLD_PERCENT 0.5 /* smaller branches share one line */
 
 /* Columns in this order. The table of columns says from which width on each is shown. */
-static const enum column_id top_columns[] = { COLUMN_CHILDREN, COLUMN_SELF,    COLUMN_HISTORY,
-					      COLUMN_SAMPLES,  COLUMN_PROCESS, COLUMN_SYMBOL,
-					      COLUMN_MODULE,   COLUMN_SOURCE };
+static const enum column_id top_columns[] = { COLUMN_CHILDREN, COLUMN_SELF,    COLUMN_MARGIN,
+					      COLUMN_HISTORY,  COLUMN_SAMPLES, COLUMN_PROCESS,
+					      COLUMN_SYMBOL,   COLUMN_MODULE,  COLUMN_SOURCE };
 
 struct top_line {
 	uint32_t row;     /* index in functions.rows */
@@ -55,6 +55,7 @@ static struct column_context top_context(const struct view_top *top, const struc
 					.totals = model->shares.totals,
 					.addresses = model->names.addresses,
 					.raw_names = model->names.raw,
+					.self_margin = model->sort->id == COLUMN_SELF,
 					.history = model->all && !model->all->run
 							   ? NULL
 							   : model->history };
@@ -169,7 +170,8 @@ static size_t top_default_columns(const struct ui_model *model, enum column_id i
 	size_t n = 0;
 
 	for (size_t i = 0; i < sizeof(top_columns) / sizeof(top_columns[0]); i++)
-		if (top_columns[i] != COLUMN_HISTORY || !model->screen.is_slow)
+		if ((top_columns[i] != COLUMN_HISTORY || !model->screen.is_slow) &&
+		    (top_columns[i] != COLUMN_MARGIN || model->shares.margins))
 			ids[n++] = top_columns[i];
 	return n;
 }
@@ -365,6 +367,9 @@ static const struct key top_keys[] = {
 	{ KEYS_UNFOLD, { '-', 'c' }, .request = REQUEST_FOLD,
 	  .names = "- c C", .help = "hide that; C: all" },
 	{ KEYS_UNFOLD, { 'C' }, .request = REQUEST_FOLD_ALL },
+	{ KEYS_SHOW, { 'A' }, .request = REQUEST_TOTALS,
+	  .names = "A u", .help = "since start; how sure" },
+	{ KEYS_SHOW, { 'u' }, .request = REQUEST_MARGINS },
 	{ KEYS_COMPARE, { '1' }, .request = REQUEST_SORT_SELF,
 	  .names = "1 2 3 4", .help = "by self, all, count, name" },
 	{ KEYS_COMPARE, { '2' }, .request = REQUEST_SORT_CHILDREN },

@@ -176,6 +176,8 @@ static enum style table_cell_style(const struct ui_model *model,
 	double children = percent_of(weights_children(model, &row->weights), whole);
 	double self = percent_of(weights_self(model, &row->weights), whole);
 
+	if (model->shares.margins && !context->base && column_share_is_open(context, row))
+		return STYLE_DIM;
 	switch (id) {
 	case COLUMN_CHILDREN:
 		return style_of_percent(children);
@@ -196,6 +198,7 @@ static enum style table_cell_style(const struct ui_model *model,
 	case COLUMN_HISTORY:
 	case COLUMN_BASE:
 	case COLUMN_RATIO:
+	case COLUMN_MARGIN:
 		break;
 	}
 	if (context->base ? fabs(column_delta(context, row)) < 0.5 : children < 0.5)
