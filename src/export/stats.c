@@ -166,6 +166,8 @@ static void stats_put_costs(struct json *json, const struct snapshot *snapshot,
 	json_u64(json, "nodes", snapshot->n_nodes);
 	json_u64(json, "frames", snapshot->n_frames);
 	json_double(json, "live_weight", snapshot->live_weight);
+	json_double(json, "live_worth", snapshot->worth_live.samples);
+	json_double(json, "total_worth", snapshot->worth_total.samples);
 	json_u64(json, "total_weight", (uint64_t)(snapshot->total_weight + 0.5));
 	json_u64(json, "ring_permille", snapshot_get_run(snapshot)->ring_permille);
 	json_u64(json, "lag_ns", snapshot->resolver.lag_ns);

@@ -17,6 +17,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "export/table_rows.h"
 
@@ -44,7 +45,7 @@ static void table_print_head(const struct snapshot *snapshot, const struct table
 		100 * table_ratio(resolver->weight_unknown, resolver->weight));
 	fprintf(file, ", truncated %.2f %%",
 		100 * table_ratio(resolver->weight_truncated, resolver->weight));
-	if (worth > 0)
+	if (worth > 0 && fabs(worth - (double)resolver->samples) > (double)resolver->samples / 10)
 		fprintf(file, ", worth %.0f", worth);
 	if (sampler->refused)
 		fprintf(file, ", refused %" PRIu64, sampler->refused);

@@ -166,6 +166,8 @@ static void test_views(void)
 	struct duel duel;
 
 	duel_open_shown(&duel, 2);
+	duel_golden(&duel, "u1", "pair-margins-80x24");
+	duel_keys(&duel, "u2");
 	duel_golden(&duel, "d", "pair-baseline-80x24");
 	duel_golden(&duel, "tE", "pair-tree-80x24");
 	duel_golden(&duel, "f<Down><Down>", "pair-flame-80x24");
