@@ -256,7 +256,7 @@ static bool cfi_read_cie(const struct cfi_section *section, bool debug_frame, si
 		return false;
 	cie->size_bytes = entry.next - offset;
 	version = cfi_read(reader, 1);
-	if (version != 1 && version != 3 && !(version == 4 && debug_frame))
+	if (version != 1 && version != 3 && version != 4)
 		return false;
 	letters = (const char *)reader->at;
 	if (!memchr(letters, '\0', reader->end - reader->at))

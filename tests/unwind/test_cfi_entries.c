@@ -82,6 +82,23 @@ static void check_cie(const char *what, const char *augmentation, const void *da
 	cfi_destroy(cfi);
 }
 
+/* Version 4 has the sizes of an address and of a segment after the augmentation. */
+static void test_version_4(void)
+{
+	static const uint8_t head[] = { 0,   0,   0, 0, 0, 0, 0, 0,    4,  'z',
+					'R', '\0', 8, 0, 1, 0x78, 16, 1, 0 };
+	struct cfi_bytes made = { 0 };
+	struct cfi *cfi;
+
+	bytes_copy(&made, head, sizeof(head));
+	bytes_copy(&made, usual, sizeof(usual));
+	bytes_close(&made);
+	bytes_fde(&made, &plain, sizeof(plain), NULL, 0);
+	cfi = bytes_compile(&made);
+	check_string(rule_text(cfi, MADE_CODE), "rsp+8 ret-8", ".eh_frame with a CIE of version 4");
+	cfi_destroy(cfi);
+}
+
 static void test_augmentations(void)
 {
 	static const uint8_t personality[] = { 0x9b, 1, 2, 3, 4, 0x1b, 0x00 };
@@ -503,6 +520,7 @@ int main(void)
 	test_entry();
 	test_encodings();
 	test_augmentations();
+	test_version_4();
 	test_debug_frame();
 	test_overlap();
 	test_gap();

@@ -118,8 +118,11 @@ size_t oops_find_places(const char *line, struct oops_place places[OOPS_MAX_PLAC
 		if (end || oops_read_address(at, length, &place)) {
 			at = end ? end : at + length;
 			place.end = (size_t)(at - line);
-			/* For "[<address>] symbol+...", the symbol says more than the address. */
-			if (end && n && !places[n - 1].symbol[0])
+			/*
+			 * For "[<address>] symbol+...", the symbol says more than the address. Up to
+			 * Linux 4.9 the line of RIP has the address twice (arch/x86/kernel).
+			 */
+			while (end && n && !places[n - 1].symbol[0])
 				n--;
 			places[n++] = place;
 			continue;

@@ -46,6 +46,8 @@ int main(void)
 		  false);
 	check_one(" [<ffffffff8181a2b4>] tcp_sendmsg+0x24/0x40", "tcp_sendmsg", 0x24, 0x40, "",
 		  false);
+	check_one("RIP: e030:[<ffffffff8181a2b4>]  [<ffffffff8181a2b4>] tcp_sendmsg+0x24/0x40",
+		  "tcp_sendmsg", 0x24, 0x40, "", true);
 	check_one(" [<ffffffff8181a2b4>] no more", "", 0xffffffff8181a2b4, 0, "", false);
 	check_one("R10: 0000000000000000 R11: ffffffff8181a2b4", "", 0xffffffff8181a2b4, 0, "",
 		  false);
