@@ -32,6 +32,7 @@
 #include "xtop/base/clock.h"
 #include "xtop/memory/frame_cache.h"
 #include "xtop/sample/sampler.h"
+#include "xtop/xen/domctl.h"
 
 /*
  * In the lab mapping and unmapping a page costs 33,000 instructions, so the limit is 165 million a
@@ -248,6 +249,7 @@ static void sampler_tick(struct sampler *sampler, char *room)
 	if (sampler->n_wanted > sampler->n_touched)
 		sampler_touch(sampler, room, sampler->n_wanted);
 	run_time_update(&sampler->run_time, sampler->guest->info.n_vcpus, &sampler->look);
+	control_set_times(sampler->control, sampler->run_time.times, sampler->guest->info.n_vcpus);
 	copy_poll_stacks(&sampler->copier);
 	sampler_find_tasks(sampler);
 	sampler->head = (struct sample){
@@ -289,7 +291,6 @@ static void sampler_publish_counts(struct sampler *sampler, enum sampler_state s
 		counts->cpu_ns = sampler->earlier_cpu_ns + clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 		sampler->cpu_measured_ns = now_ns;
 	}
-	control_set_times(sampler->control, sampler->run_time.times, sampler->guest->info.n_vcpus);
 	control_set_counts(sampler->control, counts);
 }
 
@@ -410,6 +411,7 @@ static bool sampler_sleep(struct sampler *sampler, enum sampler_state state)
 		period_ns = SAMPLER_PAUSED_NS;
 	else if (!sampler_is_on_hold(sampler))
 		n_skipped = ticks_find_skipped(ticks, period_ns);
+	sampler_end_stops(sampler, 2 * (1 + n_skipped) * period_ns);
 	goes_on = ticks_sleep(ticks, period_ns, n_skipped);
 	sampler->now_ns = ticks->woke_ns;
 	return goes_on;
@@ -481,6 +483,7 @@ static void sampler_sample(struct guest *guest, struct control *control, struct 
 	sampler_compare_clocks(&sampler);
 	sampler_publish_counts(&sampler, SAMPLER_RUNNING);
 	end = sampler_loop(&sampler);
+	sampler_end_stops(&sampler, STOP_ALARM_NS);
 	frame_cache_drop(sampler.copier.cache); /* a mapping keeps a dead domain as a zombie */
 	sampler_publish_counts(&sampler, end);
 	frame_cache_destroy(sampler.copier.cache);

@@ -18,6 +18,7 @@
 #include "xtop/base/clock.h"
 #include "xtop/base/fault.h"
 #include "xtop/memory/frame_cache.h"
+#include "xtop/xen/domctl.h"
 
 #define SAMPLER_FEW     2 /* if more vCPUs wait, one of them will run before all are read */
 #define SAMPLER_RETAKES 2 /* retakes of a sample: the guest may have run on to other pages */
@@ -340,6 +341,27 @@ static void sampler_append_idle(struct sampler *sampler, char *room)
 	}
 }
 
+/*
+ * Sets the alarm of guard and keeper, unless it was set a moment ago: at a high rate each tick
+ * would pay for two system calls. The alarm then goes off somewhat sooner than it would.
+ */
+static void sampler_expect_stops(struct sampler *sampler)
+{
+	if (sampler->alarm_ns && sampler->now_ns - sampler->alarm_ns < STOP_ALARM_NS / 2)
+		return;
+	guest_expect_stops(sampler->guest);
+	sampler->alarm_ns = sampler->now_ns;
+}
+
+void sampler_end_stops(struct sampler *sampler, uint64_t sleep_ns)
+{
+	if (!sampler->alarm_ns ||
+	    sampler->now_ns + sleep_ns - sampler->alarm_ns < STOP_ALARM_NS)
+		return;
+	guest_end_stops(sampler->guest);
+	sampler->alarm_ns = 0;
+}
+
 bool sampler_fill(struct sampler *sampler, char *room)
 {
 	bool filled = true;
@@ -347,9 +369,8 @@ bool sampler_fill(struct sampler *sampler, char *room)
 	if (sampler->n_wanted && sampler->n_cached == sampler->n_wanted) {
 		sampler_fill_cached(sampler, room);
 	} else if (sampler->n_wanted && !sampler_fill_waiting(sampler, room)) {
-		guest_expect_stops(sampler->guest);
+		sampler_expect_stops(sampler);
 		filled = sampler_fill_stacks(sampler, room);
-		guest_end_stops(sampler->guest);
 	}
 	if (filled)
 		sampler_append_idle(sampler, room);

@@ -50,6 +50,7 @@ struct sampler {
 	 * what it has written there, but for bytes of stacks, which it only copies.
 	 */
 	struct sample head;
+	uint64_t alarm_ns; /* when the alarm was set; 0: it is not set */
 	bool missed_pages; /* a stack was cut at a page not mapped yet */
 	bool stopped_once; /* this sampler has stopped the guest before */
 	/* At WAITING_NS the resolver was first seen not to have read the ring up to WAITING_TO. */
@@ -69,10 +70,12 @@ static inline void sampler_select(struct sampler *sampler, unsigned number)
 }
 
 /*
- * Fills ROOM and sampler->head with a sample of the wanted vCPUs, and of the idle ones. Tells guard
- * and keeper before and after the stops. Returns false if Xen refused the first stop.
+ * Fills ROOM and sampler->head with a sample of the wanted vCPUs, and of the idle ones. Sets the
+ * alarm of guard and keeper before the stops. Returns false if Xen refused the first stop.
  */
 bool sampler_fill(struct sampler *sampler, char *room);
+/* Clears the alarm if it would go off in the next SLEEP_NS, in which no stop comes. */
+void sampler_end_stops(struct sampler *sampler, uint64_t sleep_ns);
 
 /* Counts STOPPED_NS, in which the guest or one of its vCPUs was stopped, for whatever reason. */
 void sampler_count_stop(struct sampler *sampler, uint64_t stopped_ns);
