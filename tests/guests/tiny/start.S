@@ -79,6 +79,28 @@ pv_start:
 	.globl	_start
 	.type	_start, @function
 _start:						/* edi flavour, rsi start_info */
+#ifdef TINY_LATE_STACK
+/*
+ * As many kernels begin: the segments, then the stack, and nothing that an unwinder could read
+ * (tests/lab/entry.test).
+ */
+	xorl	%eax, %eax
+	movl	%eax, %ds
+	movl	%eax, %es
+	movl	%eax, %fs
+	movl	%eax, %gs
+	movl	%eax, %ss
+	movq	$TINY_FIX_BASE + TINY_STACK_PAGES * 4096, %rsp
+	call	boot
+	xorl	%edi, %edi
+	call	main
+1:	hlt
+	jmp	1b
+	.size	_start, . - _start
+	.globl	secondary_start
+secondary_start:
+	ud2
+#else
 	.cfi_startproc
 	.cfi_undefined rip
 	xorl	%ebp, %ebp
@@ -99,6 +121,7 @@ secondary_start:				/* rdi vCPU number, rsp its stack */
 	ud2
 	.cfi_endproc
 	.size	secondary_start, . - secondary_start
+#endif
 
 /*
  * ---- A kernel with a hypercall page, declared as Mini-OS does. Xen writes the stubs: for PV

@@ -5,7 +5,8 @@
 
 tiny_dir = tests/guests/tiny
 tiny_bare_kernels = $(tiny_dir)/tiny-bare2 $(tiny_dir)/tiny-bare3 $(tiny_dir)/tiny-bare2-cf \
-	$(tiny_dir)/tiny-bare3-cf $(tiny_dir)/tiny-bare2-page
+	$(tiny_dir)/tiny-bare3-cf $(tiny_dir)/tiny-bare2-page $(tiny_dir)/tiny-bare2-late \
+	$(tiny_dir)/tiny-bare2-late-fp
 tiny_kernels = $(tiny_dir)/tiny-fp $(tiny_dir)/tiny-nofp $(tiny_dir)/tiny-noentry $(tiny_dir)/tiny-symbols $(tiny_bare_kernels) \
 	$(tiny_dir)/tiny32-fp $(tiny_dir)/tiny32-nofp $(tiny_dir)/tiny32-pae
 tiny_sources = $(tiny_dir)/start.S $(tiny_dir)/boot.c $(tiny_dir)/xen.c \
@@ -25,6 +26,7 @@ tiny_configs = \
 	$(tiny_dir)/tiny-pvh-i386.cfg $(tiny_dir)/tiny-pvh-i386-nofp.cfg \
 	$(tiny_dir)/tiny-pvh-i386-pae.cfg $(tiny_dir)/tiny-pvh-brief.cfg $(tiny_dir)/tiny-pvh-beat.cfg \
 	$(tiny_dir)/tiny-pvh-bare2-page.cfg $(tiny_dir)/tiny-pv-bare2-page.cfg \
+	$(tiny_dir)/tiny-pvh-bare2-late.cfg $(tiny_dir)/tiny-pvh-bare2-late-fp.cfg \
 	$(tiny_dir)/tiny-pvh-symbols.cfg $(tiny_dir)/tiny-pv-symbols.cfg
 
 tiny_cflags = -std=gnu11 -O2 -g -Wall -Wextra -ffreestanding \
@@ -60,14 +62,15 @@ $(tiny_dir)/tiny-symbols: $(tiny_sources) $(tiny_headers)
 	$(AM_V_GEN)$(tiny_link) -fomit-frame-pointer -DTINY_BSD_SYMTAB -o $@ $(tiny_inputs)
 
 # Neither frame pointers nor unwind tables, not even those of assembly. The last -O counts; -cf has
-# endbr64 where functions begin, -page a hypercall page.
+# endbr64 where functions begin, -page a hypercall page. -late sets the stack pointer late in its entry.
 tiny_bare = -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables \
 	-Wl,--no-eh-frame-hdr
 $(tiny_bare_kernels): $(tiny_sources) $(tiny_headers)
 	$(AM_V_GEN)flags=; \
 	case $@ in *-bare3*) flags=-O3 ;; esac; \
 	case $@ in *-cf) flags="$$flags -fcf-protection=full" ;; \
-		*-page) flags=-DTINY_HYPERCALL_PAGE ;; esac; \
+		*-page) flags=-DTINY_HYPERCALL_PAGE ;; *-late) flags=-DTINY_LATE_STACK ;; \
+		*-late-fp) flags="-DTINY_LATE_STACK -fno-omit-frame-pointer" ;; esac; \
 	$(tiny_link) $(tiny_bare) $$flags -o $@.all $(tiny_inputs) && \
 		objcopy -R .eh_frame -R .debug_frame $@.all $@ && rm $@.all
 
