@@ -65,10 +65,12 @@ static void resolver_get_effects(const struct resolver *resolver, struct snapsho
 	snapshot->worth_total = batches_get_worth(resolver->self, false);
 	for (uint32_t i = 0; effects && i < snapshot->n_frames; i++)
 		effects[i] = (struct snapshot_effect){
-			.self_live = (float)batches_get_effect(resolver->self, i, true),
-			.self_total = (float)batches_get_effect(resolver->self, i, false),
-			.children_live = (float)batches_get_effect(resolver->children, i, true),
-			.children_total = (float)batches_get_effect(resolver->children, i, false),
+			.self_live = (float)batches_get_phase_effect(resolver->self, i, true),
+			.self_total = (float)batches_get_phase_effect(resolver->self, i, false),
+			.children_live =
+				(float)batches_get_phase_effect(resolver->children, i, true),
+			.children_total =
+				(float)batches_get_phase_effect(resolver->children, i, false),
 		};
 	snapshot->effects = effects;
 }
