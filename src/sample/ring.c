@@ -125,10 +125,10 @@ static struct xtop_error *ring_open(int fd, size_t size, struct ring **ringp)
 }
 
 /*
- * Gives memory to all pages of a ring now, unless the ring is large. After a minute or two the ring
- * is in use as a whole. Until then each new page would cost each side a fault: 9,400 instructions in
- * a PV dom0, which at 1,000 Hz is more than all else that a tick does outside the stop. Best effort:
- * Linux has MADV_POPULATE_WRITE since 5.14.
+ * Gives memory to all pages of a ring now, unless the ring is large. After a minute or two the
+ * whole ring is in use. Until then each new page would cost each side a fault: 9,400 instructions
+ * in a PV dom0, which at 1,000 Hz is more than all else that a tick does outside the stop. Best
+ * effort: Linux has MADV_POPULATE_WRITE since 5.14.
  */
 static void ring_populate(struct ring *ring)
 {
