@@ -119,8 +119,8 @@ size_t oops_find_places(const char *line, struct oops_place places[OOPS_MAX_PLAC
 			at = end ? end : at + length;
 			place.end = (size_t)(at - line);
 			/*
-			 * For "[<address>] symbol+...", the symbol says more than the address. Up to
-			 * Linux 4.9 the line of RIP has the address twice (arch/x86/kernel).
+			 * For "[<address>] symbol+...", the symbol says more than the address. A
+			 * line of RIP may have the address twice before the symbol.
 			 */
 			while (end && n && !places[n - 1].symbol[0])
 				n--;
