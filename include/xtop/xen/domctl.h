@@ -34,8 +34,8 @@ struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *
  * The alarm of the area: a timer of the kernel. The sampler sets it before it stops the guest, and
  * clears it when the guest runs again, before it sleeps for longer than a few milliseconds. Its
  * descriptor becomes readable STOP_ALARM_NS after it was set, and remains so until it is cleared or
- * set again. Guard and keeper sleep on it, so a stop that is short wakes nobody, and a guest that is
- * not stopped costs nothing. fork() shares it.
+ * set again. Guard and keeper sleep on it, so a stop that is short wakes nobody, and a guest that
+ * is not stopped costs nothing. fork() shares it.
  */
 #define STOP_ALARM_NS 8000000
 void stop_area_set_alarm(struct stop_area *area);
