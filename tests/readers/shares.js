@@ -221,8 +221,8 @@ try {
 		program = said.functions.find(f => f.name === "main");
 	point(kernel && kernel.library === "[kernel.kallsyms]" && program && program.library === "httpd",
 		"the Firefox profiler: the files of code");
-	run("node", cli, "stop", "--all");
-	// This reader knows no events, but threads: tasks that wait have some of their own.
+	// This reader knows no events, but threads: tasks that wait have some of their own. The first
+	// server goes on: while it is told to stop, the next one may find no place for its session.
 	session = load(path.join(small, "both.perf"));
 	const threads = ask("thread", "list", "--limit", "0").threads;
 	const functions_of = handle => ask("thread", "functions", "--limit", "0", "--thread", handle)
