@@ -354,6 +354,8 @@ static struct xtop_error *pipeline_create_resolver(struct pipeline *pipeline)
 		.half_life_ns = (uint64_t)(pipeline->options->half_life_s * 1e9),
 		.max_nodes = RESOLVER_MAX_NODES,
 		.compared = pipeline->options->baseline,
+		.margins = pipeline->options->baseline || pipeline->options->json ||
+			   (!pipeline->options->batch && !pipeline->options->quiet),
 		.baseline = pipeline->given_baseline,
 		.live = !pipeline->reader,
 		.crash = pipeline->options->crash,

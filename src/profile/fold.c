@@ -268,6 +268,8 @@ static void fold_measure(const struct fold *fold, size_t n)
 
 	batches_begin(self, fold->time_ns, fold->ticks);
 	batches_count(self, fold_group(fold, fold->frames[n - 1]));
+	if (!children)
+		return;
 	batches_begin(children, fold->time_ns, fold->ticks);
 	for (size_t i = 0; i < n; i++)
 		batches_count(children, fold_group(fold, fold->frames[i]));

@@ -42,7 +42,7 @@ struct fold_settings {
 	struct os *os;                 /* the system inside the guest; NULL: not looked at */
 	enum unwind_how how;
 	struct batches *self;          /* counts innermost functions */
-	struct batches *children;      /* counts all functions of a stack */
+	struct batches *children;      /* counts all functions of a stack; NULL: not wanted */
 	struct fold_found_by *found_by; /* NULL: not wanted */
 	struct control *control;       /* told how far stacks are live; NULL: nobody samples */
 	struct sample_log *log;        /* keeps each sample; NULL: not wanted */

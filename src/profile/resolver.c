@@ -116,7 +116,7 @@ struct xtop_error *resolver_create(const struct resolver_settings *settings,
 		error = runtimes_create(resolver->frames, &resolver->runtimes);
 	if (!error)
 		error = batches_create(settings->half_life_ns, &resolver->self);
-	if (!error)
+	if (!error && settings->margins)
 		error = batches_create(settings->half_life_ns, &resolver->children);
 	if (error) {
 		resolver_destroy(resolver);
@@ -512,7 +512,8 @@ void resolver_forget(struct resolver *resolver)
 		sample_log_clear(resolver->settings.log);
 	addresses_reset(resolver->addresses);
 	batches_reset(resolver->self);
-	batches_reset(resolver->children);
+	if (resolver->children)
+		batches_reset(resolver->children);
 	fold_reset(&resolver->fold);
 	if (resolver->found_by.by)
 		memset(resolver->found_by.by, 0, resolver->found_by.n);

@@ -55,6 +55,12 @@ static void resolver_get_times(const struct resolver *resolver, struct snapshot 
 	}
 }
 
+/* How much the share of FRAME among the samples of BATCHES varies; BATCHES NULL: not measured. */
+static float resolver_get_effect(const struct batches *batches, uint32_t frame, bool live)
+{
+	return batches ? (float)batches_get_phase_effect(batches, frame, live) : 1;
+}
+
 /* Fills in how much shares vary. Best effort: without memory that is not known. */
 static void resolver_get_effects(const struct resolver *resolver, struct snapshot *snapshot)
 {
@@ -65,12 +71,10 @@ static void resolver_get_effects(const struct resolver *resolver, struct snapsho
 	snapshot->worth_total = batches_get_worth(resolver->self, false);
 	for (uint32_t i = 0; effects && i < snapshot->n_frames; i++)
 		effects[i] = (struct snapshot_effect){
-			.self_live = (float)batches_get_phase_effect(resolver->self, i, true),
-			.self_total = (float)batches_get_phase_effect(resolver->self, i, false),
-			.children_live =
-				(float)batches_get_phase_effect(resolver->children, i, true),
-			.children_total =
-				(float)batches_get_phase_effect(resolver->children, i, false),
+			.self_live = resolver_get_effect(resolver->self, i, true),
+			.self_total = resolver_get_effect(resolver->self, i, false),
+			.children_live = resolver_get_effect(resolver->children, i, true),
+			.children_total = resolver_get_effect(resolver->children, i, false),
 		};
 	snapshot->effects = effects;
 }

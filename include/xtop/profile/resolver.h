@@ -53,6 +53,11 @@ struct resolver_settings {
 	 * The run is compared with another one: functions differ by module, not by address.
 	 */
 	bool compared;
+	/*
+	 * Also measures how much children's shares vary, which costs a sixth of a sample's time.
+	 * Otherwise their effect counts as 1.
+	 */
+	bool margins;
 	const struct snapshot *baseline; /* the other run; NULL: none, or it is not over */
 	bool live;                       /* no replay: the sampler learns from the samples, and
 					  * weights decay between samples, too */
