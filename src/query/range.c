@@ -136,6 +136,8 @@ struct xtop_error *range_build(const struct range *range, const struct snapshot 
 		return range_no_memory();
 	range_fill(range, snapshot);
 	counters_subtract(snapshot, first);
+	/* Nothing tells what the samples between two moments are worth. */
+	snapshot->worth_live = snapshot->worth_total = (struct batches_worth){ .samples = 0 };
 	snapshot->started_ns = first->time_ns;
 	snapshot->first_clocks = first->clocks;
 	if (snapshot->waits)
