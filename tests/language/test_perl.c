@@ -37,6 +37,5 @@ int main(void)
 
 		told_check_program(argv, versions[i]);
 	}
-	check(tap_points > 0 || !LIVE_PROCESS_WORKS, "at least one version of Perl was tried");
-	return tap_done();
+	return told_done("perl");
 }

@@ -57,6 +57,5 @@ int main(void)
 
 		told_check_program(argv, versions[i]);
 	}
-	check(tap_points > 0 || !LIVE_PROCESS_WORKS, "at least one version of Python was tried");
-	return tap_done();
+	return told_done("python3");
 }
