@@ -4,6 +4,7 @@
 
 #include "language/language_ops.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,8 +89,7 @@ static uint64_t runtime_search_words(const struct runtime_process *process, uint
 		   sizeof(uint64_t);
 
 	for (size_t i = 0; i < n; i++)
-		if (words[i] && words[i] % sizeof(uint64_t) == 0 && !(words[i] >> 47) &&
-		    is_right(process, thread_pointer, words[i]))
+		if (runtime_is_pointer(words[i]) && is_right(process, thread_pointer, words[i]))
 			return start + i * sizeof(uint64_t);
 	return 0;
 }
@@ -155,6 +155,13 @@ bool runtime_check_code(const struct runtime_process *process, const struct runt
 			uint64_t *check)
 {
 	return process->runtime->ops->check_code(process, frame, check);
+}
+
+void runtime_set_file(struct runtime_name *name, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	snprintf(name->file, sizeof(name->file), "%s", slash && slash[1] ? slash + 1 : path);
 }
 
 bool runtime_read_name(const struct runtime_process *process, const struct runtime_frame *frame,

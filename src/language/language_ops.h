@@ -18,7 +18,6 @@ struct runtime {
 };
 
 struct language_ops {
-	const char *tag;                          /* "py": functions are "[py] name" */
 	const char *exports[RUNTIME_MAX_EXPORTS]; /* symbols; the first must be there */
 	const char *const *loops;                 /* functions; ends with NULL */
 	/*
@@ -55,6 +54,15 @@ static inline uint64_t runtime_read_word(const struct runtime_process *process, 
 	memory_read_u64(process->memory, process->root, address, &word);
 	return word;
 }
+
+/* Whether WORD may be the address of a structure in user memory. */
+static inline bool runtime_is_pointer(uint64_t word)
+{
+	return word && word % sizeof(word) == 0 && !(word >> 47);
+}
+
+/* Sets name->file to the last component of PATH. */
+void runtime_set_file(struct runtime_name *name, const char *path);
 
 /* Whether POINTER, which the thread keeps, is what is searched for. */
 typedef bool runtime_is_right_fn(const struct runtime_process *process, uint64_t thread_pointer,

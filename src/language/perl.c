@@ -73,11 +73,6 @@ static bool perl_find_layout(struct elf_file *file, const char *name, struct run
 	return runtime->exports[EXPORT_KEY];
 }
 
-static bool perl_is_pointer(uint64_t word)
-{
-	return word && word % sizeof(uint64_t) == 0 && !(word >> 47);
-}
-
 /* --- frames ----------------------------------------------------------------------------------- */
 
 /* Whether STACK is the address of a PERL_SI, the newest one. */
@@ -85,14 +80,14 @@ static bool perl_is_stack(const struct runtime_process *process, uint64_t stack)
 {
 	uint64_t last, previous;
 
-	if (!perl_is_pointer(stack) ||
-	    !perl_is_pointer(runtime_read_word(process, stack + STACK_CONTEXTS)))
+	if (!runtime_is_pointer(stack) ||
+	    !runtime_is_pointer(runtime_read_word(process, stack + STACK_CONTEXTS)))
 		return false;
 	last = runtime_read_word(process, stack + STACK_LAST);
 	previous = runtime_read_word(process, stack + STACK_PREVIOUS);
 	return (int32_t)last >= -1 && (int32_t)last <= (int32_t)(last >> 32) && last >> 32 &&
 	       last >> 32 <= STACK_MAX_ROOM &&
-	       (!previous || (perl_is_pointer(previous) &&
+	       (!previous || (runtime_is_pointer(previous) &&
 			      runtime_read_word(process, previous + STACK_NEXT) == stack));
 }
 
@@ -163,7 +158,7 @@ static unsigned perl_read_type(const struct runtime_process *process, uint64_t s
 {
 	uint32_t flags = 0;
 
-	if (perl_is_pointer(sv))
+	if (runtime_is_pointer(sv))
 		memory_read_u32(process->memory, process->root, sv + SV_FLAGS, &flags);
 	return flags & SV_TYPE_MASK;
 }
@@ -174,7 +169,7 @@ static bool perl_read_name_text(const struct runtime_process *process, uint64_t 
 {
 	uint32_t length;
 
-	if (!perl_is_pointer(address) ||
+	if (!runtime_is_pointer(address) ||
 	    !memory_read_u32(process->memory, process->root, address + HEK_LENGTH, &length) ||
 	    !length || length >= capacity ||
 	    memory_read(process->memory, process->root, address + HEK_TEXT, text, length + 1) !=
@@ -207,7 +202,7 @@ static bool perl_read_package(const struct runtime_process *process, uint64_t st
 		uint64_t name = runtime_read_word(process, places[i]);
 
 		if (perl_read_name_text(process, name, text, capacity) ||
-		    (perl_is_pointer(name) &&
+		    (runtime_is_pointer(name) &&
 		     perl_read_name_text(process, runtime_read_word(process, name), text,
 					 capacity)))
 			return true;
@@ -259,7 +254,6 @@ static bool perl_read_name(const struct runtime_process *process, const struct r
 	uint64_t body = runtime_read_word(process, frame->code + SV_BODY);
 	char package[RUNTIME_NAME_BYTES / 2], function[RUNTIME_NAME_BYTES / 2];
 	char path[RUNTIME_FILE_BYTES] = "";
-	const char *slash;
 
 	if (frame->code == PERL_MAIN) {
 		snprintf(name->function, sizeof(name->function), "[pl] <main>");
@@ -271,16 +265,14 @@ static bool perl_read_name(const struct runtime_process *process, const struct r
 		return false;
 	memory_read_string(process->memory, process->root,
 			   runtime_read_word(process, body + CV_FILE), path, sizeof(path));
-	slash = strrchr(path, '/');
 	snprintf(name->function, sizeof(name->function), "[pl] %s::%s", package, function);
-	snprintf(name->file, sizeof(name->file), "%s", slash && slash[1] ? slash + 1 : path);
+	runtime_set_file(name, path);
 	return true;
 }
 
 static const char *const perl_loops[] = { "Perl_runops_standard", "Perl_runops_debug", NULL };
 
 const struct language_ops perl_language = {
-	.tag = "pl",
 	.exports = { [EXPORT_LOOP] = "Perl_runops_standard", [EXPORT_KEY] = "PL_thr_key" },
 	.loops = perl_loops,
 	.find_layout = perl_find_layout,

@@ -168,7 +168,6 @@ static bool php_read_name(const struct runtime_process *process, const struct ru
 	char function[RUNTIME_NAME_BYTES / 2], class[RUNTIME_NAME_BYTES / 2],
 		path[RUNTIME_FILE_BYTES] = "";
 	unsigned type = php_read_type(process, frame->code);
-	const char *slash;
 
 	if (!type || (called && !php_read_string(process, called, function, sizeof(function))) ||
 	    (scope && !php_read_string(process, runtime_read_word(process, scope + CLASS_NAME),
@@ -182,15 +181,13 @@ static bool php_read_name(const struct runtime_process *process, const struct ru
 		snprintf(name->function, sizeof(name->function), "[php] %s::%s", class, function);
 	else
 		snprintf(name->function, sizeof(name->function), "[php] %s", function);
-	slash = strrchr(path, '/');
-	snprintf(name->file, sizeof(name->file), "%s", slash && slash[1] ? slash + 1 : path);
+	runtime_set_file(name, path);
 	return true;
 }
 
 static const char *const php_loops[] = { "execute_ex", NULL };
 
 const struct language_ops php_language = {
-	.tag = "php",
 	.exports = { [EXPORT_GLOBALS] = "executor_globals", [EXPORT_LOOP] = "execute_ex" },
 	.loops = php_loops,
 	.find_layout = php_find_layout,

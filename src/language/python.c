@@ -353,7 +353,6 @@ static bool python_read_name(const struct runtime_process *process,
 {
 	const struct python_layout *layout = python_layout_of(process);
 	char function[RUNTIME_NAME_BYTES], path[RUNTIME_FILE_BYTES];
-	const char *slash;
 
 	if (!python_is_code(process, frame->code) ||
 	    !python_read_string(process,
@@ -365,9 +364,8 @@ static bool python_read_name(const struct runtime_process *process,
 	    !memory_read_u32(process->memory, process->root, frame->code + layout->code.first_line,
 			     &name->line))
 		return false;
-	slash = strrchr(path, '/');
 	snprintf(name->function, sizeof(name->function), "[py] %s", function);
-	snprintf(name->file, sizeof(name->file), "%s", slash && slash[1] ? slash + 1 : path);
+	runtime_set_file(name, path);
 	return true;
 }
 
@@ -375,7 +373,6 @@ static const char *const python_loops[] = { "_PyEval_EvalFrameDefault",
 					    "_PyEval_EvalFrameDefault.cold", NULL };
 
 const struct language_ops python_language = {
-	.tag = "py",
 	.exports = { [EXPORT_CODE_TYPE] = "PyCode_Type",
 		     [EXPORT_RUNTIME] = "_PyRuntime",
 		     [EXPORT_VERSION] = "Py_Version" },

@@ -24,7 +24,7 @@
 #include "xtop/base/hash.h"
 
 enum { EXPORT_VERSION, EXPORT_CONTEXT };
-enum { WORD_ISEQ, WORD_PC, WORD_EP, N_RUBY_WORDS };
+enum { WORD_ISEQ, WORD_PC, N_RUBY_WORDS };
 
 /* struct rb_execution_context_struct */
 #define CONTEXT_STACK        0
@@ -64,16 +64,11 @@ static bool ruby_find_layout(struct elf_file *file, const char *name, struct run
 	return strncmp(name, "libruby", 7) == 0 || strncmp(name, "ruby", 4) == 0;
 }
 
-static bool ruby_is_pointer(uint64_t word)
-{
-	return word && word % sizeof(uint64_t) == 0 && !(word >> 47);
-}
-
 /* --- frames ----------------------------------------------------------------------------------- */
 
 static bool ruby_is_iseq(const struct runtime_process *process, uint64_t iseq)
 {
-	uint64_t flags = ruby_is_pointer(iseq) ? runtime_read_word(process, iseq) : 0;
+	uint64_t flags = runtime_is_pointer(iseq) ? runtime_read_word(process, iseq) : 0;
 
 	return VALUE_TYPE(flags) == T_IMEMO && IMEMO_TYPE(flags) == IMEMO_ISEQ;
 }
@@ -90,8 +85,8 @@ static bool ruby_read_stack(const struct runtime_process *process, uint64_t cont
 	stack->start = runtime_read_word(process, context + CONTEXT_STACK);
 	stack->frame = runtime_read_word(process, context + CONTEXT_FRAME);
 	stack->end = stack->start + n_words * sizeof(uint64_t);
-	return ruby_is_pointer(stack->start) && n_words && n_words <= RUBY_MAX_STACK_WORDS &&
-	       ruby_is_pointer(stack->frame) && stack->frame > stack->start &&
+	return runtime_is_pointer(stack->start) && n_words && n_words <= RUBY_MAX_STACK_WORDS &&
+	       runtime_is_pointer(stack->frame) && stack->frame > stack->start &&
 	       stack->frame < stack->end;
 }
 
@@ -105,7 +100,7 @@ static bool ruby_is_frame(const struct runtime_process *process, const struct ru
 	    sizeof(words))
 		return false;
 	return words[FRAME_SP] >= stack->start && words[FRAME_SP] < stack->end &&
-	       words[FRAME_SP] % sizeof(uint64_t) == 0 && ruby_is_pointer(words[FRAME_EP]) &&
+	       words[FRAME_SP] % sizeof(uint64_t) == 0 && runtime_is_pointer(words[FRAME_EP]) &&
 	       (!words[FRAME_ISEQ] || ruby_is_iseq(process, words[FRAME_ISEQ]));
 }
 
@@ -160,7 +155,6 @@ static bool ruby_find_recipe(const struct runtime_process *process, uint64_t thr
 	recipe->n_words = N_RUBY_WORDS;
 	recipe->words[WORD_ISEQ] = FRAME_ISEQ * sizeof(uint64_t);
 	recipe->words[WORD_PC] = FRAME_PC * sizeof(uint64_t);
-	recipe->words[WORD_EP] = FRAME_EP * sizeof(uint64_t);
 	return recipe->next;
 }
 
@@ -169,7 +163,6 @@ static bool ruby_read_frame(const struct runtime_process *process, const uint64_
 {
 	frame->code = words[WORD_ISEQ];
 	frame->position = words[WORD_PC];
-	frame->environment = words[WORD_EP];
 	/* A frame without pc is a binding's; one whose code is no iseq is a block of C. */
 	frame->outermost = !frame->position || !ruby_is_iseq(process, frame->code);
 	return !frame->outermost;
@@ -199,7 +192,7 @@ static bool ruby_read_text(const struct runtime_process *process, uint64_t addre
 static bool ruby_read_string(const struct runtime_process *process, uint64_t address, char *text,
 			     size_t capacity)
 {
-	uint64_t flags = ruby_is_pointer(address) ? runtime_read_word(process, address) : 0;
+	uint64_t flags = runtime_is_pointer(address) ? runtime_read_word(process, address) : 0;
 	uint64_t body = address + OBJECT_BODY;
 	uint64_t length = runtime_read_word(process, body);
 
@@ -216,7 +209,7 @@ static bool ruby_read_string(const struct runtime_process *process, uint64_t add
 
 static bool ruby_is_string(const struct runtime_process *process, uint64_t address)
 {
-	return ruby_is_pointer(address) &&
+	return runtime_is_pointer(address) &&
 	       VALUE_TYPE(runtime_read_word(process, address)) == T_STRING;
 }
 
@@ -224,7 +217,7 @@ static bool ruby_is_string(const struct runtime_process *process, uint64_t addre
 static bool ruby_read_path(const struct runtime_process *process, uint64_t address, char *text,
 			   size_t capacity)
 {
-	uint64_t flags = ruby_is_pointer(address) ? runtime_read_word(process, address) : 0;
+	uint64_t flags = runtime_is_pointer(address) ? runtime_read_word(process, address) : 0;
 	uint64_t body = address + OBJECT_BODY;
 
 	if (VALUE_TYPE(flags) == T_ARRAY) {
@@ -271,7 +264,6 @@ static bool ruby_read_name(const struct runtime_process *process, const struct r
 	uint64_t body = runtime_read_word(process, frame->code + ISEQ_BODY);
 	char function[RUNTIME_NAME_BYTES], path[RUNTIME_FILE_BYTES];
 	uint64_t words[BODY_SEARCHED];
-	const char *slash;
 	size_t n;
 
 	if (!ruby_is_iseq(process, frame->code))
@@ -283,9 +275,7 @@ static bool ruby_read_name(const struct runtime_process *process, const struct r
 					sizeof(path), &name->line))
 			continue;
 		snprintf(name->function, sizeof(name->function), "[rb] %s", function);
-		slash = strrchr(path, '/');
-		snprintf(name->file, sizeof(name->file), "%s",
-			 slash && slash[1] ? slash + 1 : path);
+		runtime_set_file(name, path);
 		return true;
 	}
 	return false;
@@ -306,7 +296,6 @@ static uint64_t ruby_find_loop(const struct runtime_process *process,
 static const char *const ruby_loops[] = { "vm_exec_core", "rb_vm_exec", "vm_exec", NULL };
 
 const struct language_ops ruby_language = {
-	.tag = "rb",
 	.exports = { [EXPORT_VERSION] = "ruby_api_version",
 		     [EXPORT_CONTEXT] = "ruby_current_execution_context_ptr" },
 	.loops = ruby_loops,
