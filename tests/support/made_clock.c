@@ -28,7 +28,11 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *until, st
 
 	if (made_clock.real)
 		return (int)syscall(SYS_clock_nanosleep, clock, flags, until, left);
+	if (until_ns <= made_clock.now_ns)
+		return 0;
+	if (made_clock.late)
+		until_ns += made_clock.late();
 	if (until_ns > made_clock.now_ns)
-		made_clock.now_ns = until_ns + (made_clock.late ? made_clock.late() : 0);
+		made_clock.now_ns = until_ns;
 	return 0;
 }

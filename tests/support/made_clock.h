@@ -15,7 +15,7 @@ extern struct made_clock {
 	uint64_t now_ns;
 	uint64_t reading_ns;    /* time that a reading of the clock takes */
 	uint64_t readings;      /* readings of all clocks so far */
-	uint64_t (*late)(void); /* how late a sleep ends, in ns; NULL: never late */
+	uint64_t (*late)(void); /* how late a sleep ends, in ns, negative: early */
 	bool real;              /* the machine's clock, for what another process waits for */
 } made_clock;
 
