@@ -225,6 +225,7 @@ check_PROGRAMS += \
 	tests/unwind/test_orc_pack \
 	tests/unwind/test_rows_of_functions \
 	tests/unwind/test_unwind \
+	tests/unwind/test_signal_frames \
 	tests/unwind/test_unwind_special \
 	tests/unwind/test_unwind_user \
 	tests/symbol/test_alias \

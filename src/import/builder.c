@@ -110,19 +110,40 @@ static bool builder_ends_in(const char *text, const char *ending)
 	return n > bytes && strcmp(text + n - bytes, ending) == 0;
 }
 
-/* Whether MODULE is a kernel or a kernel module, by the names that perf and xtop use. */
+/*
+ * Whether MODULE is a kernel or a kernel module, by the names that perf, xtop and distributions
+ * use: "vmlinux-6.1.0-13-amd64" is a kernel with debug information.
+ */
 static bool builder_is_kernel(const char *module)
 {
-	return !strncmp(module, "[kernel", 7) || !strncmp(module, "[guest.kernel", 13) ||
-	       !strcmp(module, "vmlinux") || builder_ends_in(module, ".ko") ||
-	       builder_ends_in(module, ".ko.gz") || builder_ends_in(module, ".ko.xz") ||
-	       builder_ends_in(module, ".ko.zst");
+	static const char *const begins[] = { "[kernel", "[guest.kernel", "vmlinux-", "vmlinuz-" };
+	static const char *const ends[] = { ".ko", ".ko.gz", ".ko.xz", ".ko.zst", ".ko.debug" };
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		if (!strncmp(module, begins[i], strlen(begins[i])))
+			return true;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		if (builder_ends_in(module, ends[i]))
+			return true;
+	return !strcmp(module, "vmlinux") || !strcmp(module, "vmlinux.debug");
+}
+
+/* FILE without its folders. Windows separates them by backslashes: "C:\Windows\ntdll.dll". */
+static const char *builder_base_name(const char *file)
+{
+	bool windows = file[0] && (file[1] == ':' || !strncmp(file, "\\\\", 2));
+	const char *name = file;
+
+	for (const char *at = file; *at; at++)
+		if (*at == '/' || (windows && *at == '\\'))
+			name = at + 1;
+	return name;
 }
 
 uint32_t builder_intern_code(struct builder *builder, const char *name, const char *file,
 			     uint64_t address)
 {
-	const char *slash = file ? strrchr(file, '/') : NULL, *module = slash ? slash + 1 : file;
+	const char *module = file ? builder_base_name(file) : NULL;
 	enum frame_kind kind = !module ? FRAME_KIND_FUNCTION : FRAME_KIND_USERLAND;
 
 	/* perf writes kernel modules as "[nf_conntrack]", and "[vdso]" in user code. */

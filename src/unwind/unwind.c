@@ -244,6 +244,19 @@ static enum unwind_stop unwind_check(struct walk *walk, uint64_t sp)
 	return walk->stack->n_frames == UNWIND_MAX_FRAMES ? UNWIND_TOO_DEEP : UNWIND_COMPLETE;
 }
 
+/*
+ * Notes that no call precedes the last frame's address if the last step left a signal handler's
+ * trampoline: the kernel gave the handler the trampoline's first byte as its return address. In Go
+ * and Windows programs, functions that have made a call lead to the interrupted code.
+ */
+static void unwind_mark_trampoline(struct walk *walk)
+{
+	const struct cursor *cursor = &walk->cursor;
+
+	if (cursor->user && cursor->interrupted && walk->by >= UNWIND_BY_CFI)
+		walk->stack->frames[walk->stack->n_frames - 1].flags &= ~(uint32_t)FRAME_RETURN;
+}
+
 /* Walks on from the last frame. Returns the last step, and in *STOP why the walk ended. */
 static enum unwind_step unwind_frames(struct walk *walk, enum unwind_stop *stop)
 {
@@ -254,6 +267,7 @@ static enum unwind_step unwind_frames(struct walk *walk, enum unwind_stop *stop)
 		*stop = step == STEP_CALLER ? unwind_check(walk, sp) : unwind_stop_of(step);
 		if (step != STEP_CALLER || *stop != UNWIND_COMPLETE)
 			return step;
+		unwind_mark_trampoline(walk);
 		unwind_push(walk, 0);
 	}
 }

@@ -113,25 +113,48 @@ static void test_perf(void)
 		   NULL, "perf", "java;g;f 1\n");
 }
 
-/* What is kernel and what is user code, by perf's names of files. */
-static void test_perf_kinds(void)
+/* Checks which KIND and MODULE a function in perf's FILE is read with. */
+static void check_file(const char *file, enum frame_kind kind, const char *module)
 {
-	static const char text[] = "a 1 [000] 1.5: 1 cycles:\n"
-				   "\tffffffffc0001000 in_module ([nf_conntrack])\n"
-				   "\tffffffff81001000 in_kernel ([kernel.kallsyms])\n"
-				   "\t7fff00001000 in_vdso ([vdso])\n\t1000 in_user (/bin/a)\n\n";
-	struct read read = read_bytes(text, strlen(text), NULL);
-	unsigned kernel = 0, user = 0;
+	char text[256];
+	struct read read;
+	bool found = false;
 
+	snprintf(text, sizeof(text), "a 1 [000] 1.5: 1 cycles:\n\t%s f (%s)\n\n",
+		 kind == FRAME_KIND_KERNEL ? "ffffffff81001000" : "7fff00001000", file);
+	read = read_bytes(text, strlen(text), NULL);
 	for (uint32_t i = 0; read.snapshot && i < read.snapshot->n_nodes; i++) {
 		const struct frame *frame = frames_get(read.frames, read.snapshot->nodes[i].frame);
 
-		kernel += frame->kind == FRAME_KIND_KERNEL;
-		user += frame->kind == FRAME_KIND_USERLAND;
+		found = found || (frame->kind == kind && frame->module &&
+				  strcmp(frame->module, module) == 0);
 	}
-	check_u64(kernel, 2, "functions of the kernel");
-	check_u64(user, 2, "functions in user code");
+	check(found, "%s is %s's module %s", file,
+	      kind == FRAME_KIND_KERNEL ? "a kernel" : "a program", module);
 	read_close(&read);
+}
+
+/* What is kernel and what is user code, by perf's names of files. */
+static void test_perf_kinds(void)
+{
+	check_file("[kernel.kallsyms]", FRAME_KIND_KERNEL, "[kernel]");
+	check_file("[nf_conntrack]", FRAME_KIND_KERNEL, "[nf_conntrack]");
+	check_file("/lib/modules/6.1.0/kernel/fs/xfs/xfs.ko", FRAME_KIND_KERNEL, "xfs.ko");
+	check_file("/lib/modules/6.12.9/xfs.ko.xz", FRAME_KIND_KERNEL, "xfs.ko.xz");
+	check_file("/lib/modules/6.12.9/xfs.ko.zst", FRAME_KIND_KERNEL, "xfs.ko.zst");
+	check_file("/lib/modules/5.10.0/xfs.ko.gz", FRAME_KIND_KERNEL, "xfs.ko.gz");
+	check_file("/usr/lib/debug/lib/modules/6.1.0/xfs.ko.debug", FRAME_KIND_KERNEL,
+		   "xfs.ko.debug");
+	check_file("/usr/lib/debug/boot/vmlinux-6.1.0-13-amd64", FRAME_KIND_KERNEL,
+		   "vmlinux-6.1.0-13-amd64");
+	check_file("[vdso]", FRAME_KIND_USERLAND, "[vdso]");
+	check_file("/bin/a", FRAME_KIND_USERLAND, "a");
+	check_file("/usr/lib/vmlinuxed.so", FRAME_KIND_USERLAND, "vmlinuxed.so");
+	check_file("/opt/a.koz", FRAME_KIND_USERLAND, "a.koz");
+	check_file("C:\\Windows\\SYSTEM32\\ntdll.dll", FRAME_KIND_USERLAND, "ntdll.dll");
+	check_file("\\\\server\\share\\app.exe", FRAME_KIND_USERLAND, "app.exe");
+	check_file("Z:\\home/user\\wine/a.dll", FRAME_KIND_USERLAND, "a.dll");
+	check_file("/opt/back\\slash", FRAME_KIND_USERLAND, "back\\slash");
 }
 
 static void test_speedscope(void)
