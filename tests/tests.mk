@@ -181,6 +181,7 @@ check_PROGRAMS += \
 	tests/push/test_otlp \
 	tests/push/test_queue \
 	tests/supervise/test_sender \
+	tests/supervise/test_calls \
 	tests/supervise/test_sandbox \
 	tests/supervise/test_sandbox_allowed \
 	tests/supervise/test_sandbox_status \

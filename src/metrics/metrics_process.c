@@ -20,14 +20,19 @@
 
 #define PROCESS_TURN_MS 200
 
-/* The socket is opened with root's rights, for a port below 1024. */
+/*
+ * The socket is opened with root's rights, for a port below 1024. The library is loaded here,
+ * because no code is mapped behind the walls.
+ */
 struct xtop_error *metrics_process_open(void *context)
 {
 	struct metrics_process *process = context;
+	struct xtop_error *error;
 
 	if (process->target.is_file)
 		return NULL;
-	return metrics_server_listen(&process->target, &process->listener, &process->status.port);
+	error = metrics_server_listen(&process->target, &process->listener, &process->status.port);
+	return error ? error : metrics_server_create(process, &process->server);
 }
 
 /* Copies the file, because main may change it meanwhile. */
@@ -74,15 +79,14 @@ static void metrics_process_tell(struct metrics_process *process, int socket)
 	sender_tell(socket, &process->status, sizeof(process->status));
 }
 
-static void metrics_process_serve(struct metrics_process *process, int socket,
-				  struct metrics_server *server)
+static void metrics_process_serve(struct metrics_process *process, int socket)
 {
 	process->has_news = true; /* so that the port is told at once */
 	while (metrics_process_take(process, socket)) {
 		if (process->has_news)
 			metrics_process_tell(process, socket);
 		process->has_news = false;
-		metrics_server_turn(server, PROCESS_TURN_MS);
+		metrics_server_turn(process->server, PROCESS_TURN_MS);
 	}
 }
 
@@ -105,22 +109,11 @@ static void metrics_process_write(struct metrics_process *process, int socket, i
 void metrics_process_run(void *context, int socket, int folder)
 {
 	struct metrics_process *process = context;
-	struct metrics_server *server = NULL;
-	struct xtop_error *error = NULL;
 
-	if (!process->target.is_file)
-		error = metrics_server_create(process, &server);
-	if (error) {
-		process->status.failing = true;
-		snprintf(process->status.message, sizeof(process->status.message), "%s",
-			 error_message(error));
-		metrics_process_tell(process, socket);
-	} else if (process->target.is_file) {
+	if (process->target.is_file)
 		metrics_process_write(process, socket, folder);
-	} else {
-		metrics_process_serve(process, socket, server);
-	}
-	error_destroy(error);
-	metrics_server_destroy(server);
+	else
+		metrics_process_serve(process, socket);
+	metrics_server_destroy(process->server);
 	free(process->text.bytes);
 }

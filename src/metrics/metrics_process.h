@@ -23,6 +23,7 @@ struct metrics_text {
 struct metrics_process {
 	struct metrics_target target;
 	int listener; /* the server's socket */
+	struct metrics_server *server; /* NULL: the target is a file */
 	struct metrics_text text;
 	bool has_news; /* the text has come since the last turn */
 	struct metrics_status status;

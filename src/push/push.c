@@ -57,10 +57,11 @@ struct xtop_error *push_start(const struct push_settings *settings, struct push 
 	sender.context = &push->process;
 	push->process.settings = settings;
 	error = target_parse(settings->url, &push->process.target);
-	if (push->process.target.kind == TARGET_FILES)
-		sender.folder = push->process.target.path;
-	else
+	sender.connects = push->process.target.kind != TARGET_FILES;
+	if (sender.connects)
 		sender.cache = settings->cache;
+	else
+		sender.folder = push->process.target.path;
 	if (!error)
 		error = sender_start(&sender, &push->sender);
 	if (error)

@@ -16,6 +16,12 @@
 #include "xtop/supervise/sandbox.h"
 
 #define CALLER_NOBODY 65534 /* nobody's ids on Debian and most other systems */
+/*
+ * The first of the users that serve one process each. Linux has 2^22 process numbers at most
+ * (PID_MAX_LIMIT). No distribution gives these numbers to users, and systemd leaves them alone
+ * (systemd docs/UIDS-GIDS.md: from 1879048192 to 2147483647 unused).
+ */
+#define CALLER_FIRST_OWN_ID 0x70000000U
 
 /* The id in the environment's VARIABLE, if it is a number and not root's; otherwise FALLBACK. */
 static id_t caller_id(const char *variable, id_t fallback)
@@ -70,6 +76,17 @@ struct xtop_error *caller_become(struct caller caller)
 	if (setuid(0) == 0)
 		return error_create("cannot give up root");
 	return caller_end_with(parent, signal);
+}
+
+struct xtop_error *caller_become_own_user(void)
+{
+	const uid_t id = CALLER_FIRST_OWN_ID + (uid_t)getpid();
+	struct xtop_error *error = caller_become((struct caller){ .uid = id, .gid = id });
+
+	if (!error || geteuid() != 0)
+		return error;
+	error_destroy(error);
+	return caller_become(caller_find());
 }
 
 /* Tries in a child, because only a child can become the caller and let this process stay root. */

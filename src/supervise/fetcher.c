@@ -262,7 +262,7 @@ void fetcher_run(void *context, int socket)
 		fetcher_fail(FETCHER_LIBRARY " is missing (Debian: libdebuginfod1)");
 		return;
 	}
-	error = helper_sandbox_enter(fetcher_open_writable(fetcher.cache_fd));
+	error = helper_sandbox_enter(fetcher_open_writable(fetcher.cache_fd), true);
 	if (error) {
 		fetcher_fail(error_message(error));
 		return;

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,15 +22,13 @@
 #include <unistd.h>
 
 #include "supervise/broker_wire.h"
-#include "supervise/caller.h"
 #include "supervise/helper.h"
-#include "supervise/landlock.h"
+#include "supervise/line_sandbox.h"
 #include "xtop/base/cleanup.h"
 
 #define LINE_SERVER_MAX_OPEN 8  /* files that a reader has open */
 #define LINE_SERVER_TRIM     16 /* answers between two times that memory is given back */
 #define LINE_SERVER_NICE     10
-#define LINE_SERVER_FIRST_ID 0x70000000U /* as in sandbox.c */
 
 struct line_server_file {
 	uint32_t number; /* 0: free */
@@ -46,144 +43,6 @@ static struct {
 	struct line_server_request request;
 	struct line_server_reply reply;
 } line_server;
-
-/* --- rights ----------------------------------------------------------------------------------- */
-
-/* SCMP_SYS(), but NAME is not expanded: musl has a macro pread64. */
-#define CALL(name) __SNR_##name
-
-/* Calls that reading an open file and starting another reader need. */
-static const int line_server_calls[] = {
-	CALL(read),
-	CALL(pread64),
-	CALL(lseek),
-	CALL(fstat),
-	CALL(newfstatat),
-	CALL(close),
-	CALL(dup),
-	CALL(dup2),
-	CALL(fcntl),
-	CALL(write),
-	CALL(writev),
-	CALL(munmap),
-	CALL(mremap),
-	CALL(madvise),
-	CALL(brk),
-	CALL(sendmsg),
-	CALL(recvmsg),
-	CALL(poll),
-	CALL(ppoll),
-	CALL(wait4),
-	CALL(futex),
-	CALL(set_robust_list),
-	CALL(rseq),
-	CALL(getpid),
-	CALL(getppid),
-	CALL(gettid),
-	CALL(exit),
-	CALL(exit_group),
-	CALL(getrandom),
-	CALL(getrusage),
-	CALL(sysinfo),
-	CALL(clock_gettime),
-	CALL(setitimer),
-	CALL(alarm),
-	CALL(restart_syscall),
-	CALL(rt_sigaction),
-	CALL(rt_sigprocmask),
-	CALL(rt_sigreturn),
-	CALL(prctl),
-	CALL(seccomp),
-};
-
-static bool line_server_filter_calls(void)
-{
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-	const uint32_t allow = SCMP_ACT_ALLOW;
-	bool failed = !filter;
-
-	for (size_t i = 0; filter && i < sizeof(line_server_calls) / sizeof(line_server_calls[0]);
-	     i++)
-		failed |= seccomp_rule_add(filter, allow, line_server_calls[i], 0) < 0;
-	if (!filter)
-		return false;
-	failed |= seccomp_rule_add(filter, allow, SCMP_SYS(mmap), 1,
-				   SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)) < 0;
-	failed |= seccomp_rule_add(filter, allow, SCMP_SYS(mprotect), 1,
-				   SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)) < 0;
-	/* fork() of glibc, which ends with SIGCHLD; musl's is the older call. */
-	failed |= seccomp_rule_add(filter, allow, SCMP_SYS(clone), 1,
-				   SCMP_A0(SCMP_CMP_MASKED_EQ, 0xff, SIGCHLD)) < 0;
-	failed |= seccomp_rule_add(filter, allow, SCMP_SYS(fork), 0) < 0;
-	failed |= seccomp_load(filter) < 0;
-	seccomp_release(filter);
-	return !failed;
-}
-
-/* The reader starts no process. */
-static bool line_server_filter_forks(void)
-{
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-	bool failed = !filter;
-
-	if (!filter)
-		return false;
-	failed |= seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 0) < 0;
-	failed |= seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(fork), 0) < 0;
-	failed |= seccomp_load(filter) < 0;
-	seccomp_release(filter);
-	return !failed;
-}
-
-static void line_server_limit(int what, rlim_t most)
-{
-	const struct rlimit limit = { most, most };
-
-	setrlimit(what, &limit);
-}
-
-/*
- * Becomes a user that owns nothing. In a user namespace the number may not exist; then the process
- * becomes the user who called xtop.
- */
-static struct xtop_error *line_server_leave_root(void)
-{
-	const uid_t id = LINE_SERVER_FIRST_ID + (uid_t)getpid();
-	struct xtop_error *error = caller_become((struct caller){ .uid = id, .gid = id });
-
-	if (!error || geteuid() != 0)
-		return error;
-	error_destroy(error);
-	return caller_become(caller_find());
-}
-
-#ifdef SANITIZED
-static bool line_server_give_up_rights(void)
-{
-	(void)line_server_leave_root, (void)line_server_filter_calls,
-		(void)line_server_filter_forks, (void)line_server_limit;
-	return true;
-}
-#else
-static bool line_server_give_up_rights(void)
-{
-	struct xtop_error *error = line_server_leave_root();
-
-	if (!error &&
-	    (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0))
-		error = error_create_errno(errno, "cannot close the process to others");
-	if (!error)
-		error = landlock_enter(NULL, 0, NULL, 0);
-	if (error) {
-		error_destroy(error);
-		return false;
-	}
-	line_server_limit(RLIMIT_CORE, 0);
-	line_server_limit(RLIMIT_FSIZE, 0);
-	line_server_limit(RLIMIT_DATA, LINE_SERVER_MEMORY_BYTES);
-	return line_server_filter_calls();
-}
-#endif
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
@@ -384,7 +243,7 @@ static void line_server_tell_death(int status)
 		snprintf(line_server.reply.message, sizeof(line_server.reply.message),
 			 "its lines need more than %llu MiB of memory: "
 			 "objcopy --decompress-debug-sections may help",
-			 LINE_SERVER_MEMORY_BYTES >> 20);
+			 LINE_SANDBOX_MEMORY_BYTES >> 20);
 	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
 		snprintf(line_server.reply.message, sizeof(line_server.reply.message),
 			 "its lines took longer than %d s", LINE_SERVER_REQUEST_S);
@@ -423,7 +282,7 @@ void line_server_run(void *context, int socket)
 	line_server.reader = context;
 	line_server.socket = socket;
 	line_server_set_up(socket);
-	if (!line_server_give_up_rights())
+	if (!line_sandbox_enter())
 		return;
 	while (line_server_wait_for_request()) {
 		pid_t pid = fork();
@@ -433,10 +292,8 @@ void line_server_run(void *context, int socket)
 			return;
 		if (pid == 0) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
-#ifndef SANITIZED
-			if (!line_server_filter_forks())
+			if (!line_sandbox_enter_reader())
 				_exit(1);
-#endif
 			line_server_read();
 			_exit(0);
 		}

@@ -24,7 +24,6 @@
 #define LINE_SERVER_MAX_PLACES   128            /* places in one request */
 /* A socket's buffer has 208 KiB (net.core.wmem_default). */
 #define LINE_SERVER_REPLY_BYTES  (48U << 10)
-#define LINE_SERVER_MEMORY_BYTES (200ULL << 20) /* private memory; mapped files come on top */
 #define LINE_SERVER_REQUEST_S    120            /* a reader that takes longer is ended */
 
 struct line_server_request {

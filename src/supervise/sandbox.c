@@ -27,8 +27,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/capability.h>
-#include <linux/sched.h>
-#include <seccomp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -40,10 +38,10 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "supervise/call_filter.h"
 #include "supervise/caller.h"
 #include "supervise/landlock.h"
 
-#define SANDBOX_FIRST_ID 0x70000000U /* Linux has 2^22 process numbers at most: PID_MAX_LIMIT */
 /* IOCTL_PRIVCMD_MMAPBATCH_V2 of Xen's xen/sys/privcmd.h, which only src/xen/ may include. */
 #define SANDBOX_MMAPBATCH_V2 0x205004UL
 /*
@@ -79,30 +77,7 @@ static struct xtop_error *sandbox_close_inherited(void)
 	return NULL;
 }
 
-/* --- the user --------------------------------------------------------------------------------- */
-
-/*
- * Returns a user for this run alone, by its process number. No distribution gives these numbers to
- * users, and systemd leaves them alone (systemd docs/UIDS-GIDS.md: from 1879048192 to 2147483647
- * unused).
- */
-static struct caller sandbox_user(void)
-{
-	uid_t id = SANDBOX_FIRST_ID + (uid_t)getpid();
-
-	return (struct caller){ .uid = id, .gid = id };
-}
-
-/* In a user namespace the number may not exist. There root is not the host's root. */
-static struct xtop_error *sandbox_leave_root(void)
-{
-	struct xtop_error *error = caller_become(sandbox_user());
-
-	if (!error || geteuid() != 0)
-		return error;
-	error_destroy(error);
-	return caller_become(caller_find());
-}
+/* --- capabilities ----------------------------------------------------------------------------- */
 
 static struct xtop_error *sandbox_drop_capabilities(void)
 {
@@ -138,9 +113,6 @@ static struct xtop_error *sandbox_limit_paths(const int *folders, size_t n)
 
 /* --- system calls ----------------------------------------------------------------------------- */
 
-/* SCMP_SYS(), but NAME is not expanded: musl has a macro pread64. */
-#define CALL(name) __SNR_##name
-
 /* clang-format off */
 static const int sandbox_calls[] = {
 	/* files: the user's rights decide which; open, openat and fcntl below */
@@ -170,73 +142,41 @@ static const int sandbox_calls[] = {
 };
 
 /* Without F_SETOWN and F_SETSIG: they could send SIGKILL to another process. */
-static const int sandbox_fcntls[] = {
+static const uint32_t sandbox_fcntls[] = {
 	F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_ADD_SEALS, F_GET_SEALS,
 };
 
 /* The terminal's calls, without TIOCSTI, and the call that maps the guest's memory. */
-static const unsigned long sandbox_ioctls[] = {
+static const uint32_t sandbox_ioctls[] = {
 	TCGETS, TCSETS, TCSETSW, TCSETSF, TCFLSH, TIOCGWINSZ, TIOCGPGRP, FIONREAD,
 	SANDBOX_TCGETS2, SANDBOX_TCSETS2, SANDBOX_TCSETSW2, SANDBOX_TCSETSF2,
 	SANDBOX_MMAPBATCH_V2,
 };
 /* clang-format on */
 
-#define ADD(...) (*failed |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, __VA_ARGS__) < 0)
-
-/* Calls whose arguments matter. */
-static void sandbox_add_conditions(scmp_filter_ctx filter, bool *failed)
-{
-	/* O_TMPFILE needs O_RDWR. Musl's O_ACCMODE has O_PATH, too, which opens nothing. */
-	const scmp_datum_t changes = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
-	scmp_datum_t self = (scmp_datum_t)getpid();
-
-	/* To read only. Not openat2(), which has its flags in memory. */
-	ADD(SCMP_SYS(open), 1, SCMP_A1(SCMP_CMP_MASKED_EQ, changes, 0));
-	ADD(SCMP_SYS(openat), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, changes, 0));
-	for (size_t i = 0; i < sizeof(sandbox_ioctls) / sizeof(sandbox_ioctls[0]); i++)
-		ADD(SCMP_SYS(ioctl), 1, SCMP_A1_32(SCMP_CMP_EQ, (uint32_t)sandbox_ioctls[i], 0));
-	for (size_t i = 0; i < sizeof(sandbox_fcntls) / sizeof(sandbox_fcntls[0]); i++)
-		ADD(SCMP_SYS(fcntl), 1, SCMP_A1_32(SCMP_CMP_EQ, (uint32_t)sandbox_fcntls[i], 0));
-	ADD(SCMP_SYS(mmap), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-	ADD(SCMP_SYS(mprotect), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-	/* New threads, but no new processes. */
-	ADD(SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
-	ADD(SCMP_SYS(tgkill), 1, SCMP_A0_32(SCMP_CMP_EQ, (uint32_t)self, 0));
-	ADD(SCMP_SYS(kill), 1, SCMP_A0_32(SCMP_CMP_EQ, (uint32_t)self, 0));
-	/* glibc reads this process's own limits. */
-	ADD(SCMP_SYS(prlimit64), 2, SCMP_A0_32(SCMP_CMP_EQ, 0, 0), SCMP_A2(SCMP_CMP_EQ, 0, 0));
-	ADD(SCMP_SYS(prctl), 1, SCMP_A0_32(SCMP_CMP_EQ, PR_SET_NAME, 0));
-}
-
 static struct xtop_error *sandbox_filter_calls(void)
 {
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-	bool failures = !filter, *failed = &failures;
-	int result = -ENOMEM;
+	/* O_TMPFILE needs O_RDWR. Musl's O_ACCMODE has O_PATH, too, which opens nothing. */
+	const uint64_t changes = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
+	struct call_filter filter;
 
-	for (size_t i = 0; filter && i < sizeof(sandbox_calls) / sizeof(sandbox_calls[0]); i++)
-		ADD(sandbox_calls[i], 0);
-	if (filter) {
-		sandbox_add_conditions(filter, failed);
-		/*
-		 * A filter cannot see the flags of clone3(), which are in memory. After ENOSYS
-		 * glibc uses clone().
-		 */
-		*failed |=
-			seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) < 0;
-		result = failures ? -EINVAL : seccomp_load(filter);
-		seccomp_release(filter);
-	}
-	return result < 0 ? error_create_errno(-result, "cannot limit the system calls") : NULL;
+	call_filter_init(&filter);
+	call_filter_add(&filter, sandbox_calls, COUNT(sandbox_calls));
+	/* To read only. Not openat2(), which has its flags in memory. */
+	call_filter_add_without(&filter, CALL(open), 1, changes);
+	call_filter_add_without(&filter, CALL(openat), 2, changes);
+	call_filter_add_values(&filter, CALL(ioctl), 1, sandbox_ioctls, COUNT(sandbox_ioctls));
+	call_filter_add_values(&filter, CALL(fcntl), 1, sandbox_fcntls, COUNT(sandbox_fcntls));
+	call_filter_add_memory(&filter);
+	call_filter_add_threads(&filter);
+	return call_filter_load(&filter);
 }
 
 #ifdef SANITIZED
 struct xtop_error *sandbox_enter(const int *folders, size_t n)
 {
-	(void)folders, (void)n, (void)sandbox_close_inherited, (void)sandbox_leave_root,
-		(void)sandbox_drop_capabilities, (void)sandbox_limit_paths,
-		(void)sandbox_filter_calls;
+	(void)folders, (void)n, (void)sandbox_close_inherited, (void)sandbox_drop_capabilities,
+		(void)sandbox_limit_paths, (void)sandbox_filter_calls;
 	return NULL;
 }
 
@@ -253,7 +193,7 @@ struct xtop_error *sandbox_enter(const int *folders, size_t n)
 	struct xtop_error *error = sandbox_close_inherited();
 
 	if (!error)
-		error = sandbox_leave_root();
+		error = caller_become_own_user();
 	if (!error)
 		error = sandbox_drop_capabilities();
 	if (!error)

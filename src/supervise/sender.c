@@ -74,7 +74,7 @@ static struct xtop_error *sender_begin(const struct sender_settings *settings, i
 		error = sender_open_folder(settings->folder, folderp);
 	else if (!error && settings->cache)
 		*folderp = helper_open_cache(settings->cache, settings->name);
-	return error ? error : helper_sandbox_enter(*folderp);
+	return error ? error : helper_sandbox_enter(*folderp, settings->connects);
 }
 
 static void sender_main(void *context, int socket)

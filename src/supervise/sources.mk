@@ -11,6 +11,8 @@ libxtop_a_SOURCES += \
 	src/supervise/broker.h \
 	src/supervise/broker_wire.c \
 	src/supervise/broker_wire.h \
+	src/supervise/call_filter.c \
+	src/supervise/call_filter.h \
 	src/supervise/caller.c \
 	src/supervise/caller.h \
 	src/supervise/client.c \
@@ -25,6 +27,8 @@ libxtop_a_SOURCES += \
 	src/supervise/keeper.h \
 	src/supervise/landlock.c \
 	src/supervise/landlock.h \
+	src/supervise/line_sandbox.c \
+	src/supervise/line_sandbox.h \
 	src/supervise/line_server.c \
 	src/supervise/line_server.h \
 	src/supervise/line_client.c \
@@ -32,6 +36,8 @@ libxtop_a_SOURCES += \
 	src/supervise/opener.h \
 	src/supervise/pause_record.c \
 	src/supervise/pause_record.h \
+	src/supervise/resolver_libraries.c \
+	src/supervise/resolver_libraries.h \
 	src/supervise/sandbox.c \
 	src/supervise/sender.c \
 	src/supervise/unpause.c \

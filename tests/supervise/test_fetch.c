@@ -84,17 +84,29 @@ static void check_content(int fd, const char *want)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
+/* Writes a file in the cache, as the library does. */
+static int make_file(const char *text)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/file", getenv("DEBUGINFOD_CACHE_PATH"));
+	unlink(path);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd >= 0 && write(fd, text, strlen(text)) < 0)
+		exit(99);
+	return fd;
+}
+
 /* Even ids have files, and sources. Id 6 takes a while, and tells of it. */
 static int find_even(const uint8_t *build_id, size_t size_bytes, const char *source,
 		    char message[96])
 {
-	int fd;
+	char text[64];
 
-	if (*source) {
-		fd = memfd_create("source", MFD_CLOEXEC);
-		dprintf(fd, "%s of %u", source, build_id[0]);
-		return fd;
-	}
+	snprintf(text, sizeof(text), "%s of %u", source, build_id[0]);
+	if (*source)
+		return make_file(text);
 	if (build_id[0] % 2) {
 		snprintf(message, 96, "id %u of %zu bytes", build_id[0], size_bytes);
 		return -1;
@@ -104,14 +116,13 @@ static int find_even(const uint8_t *build_id, size_t size_bytes, const char *sou
 			return -1;
 		nap();
 	}
-	fd = memfd_create("found", MFD_CLOEXEC);
-	dprintf(fd, "file %u", build_id[0]);
-	return fd;
+	snprintf(text, sizeof(text), "file %u", build_id[0]);
+	return make_file(text);
 }
 
 static void test_answers(void)
 {
-	const struct fetcher_settings settings = { .find = find_even };
+	const struct fetcher_settings settings = { .find = find_even, .cache = folder };
 	struct build_id two = id_of(2), three = id_of(3), four = id_of(4), six = id_of(6);
 	struct fetch_progress progress;
 	bool told = false;
@@ -280,6 +291,7 @@ static void test_walls(void)
 	struct fetch_progress progress;
 	int fd;
 
+	by_force_has_landlock = landlock_is_there();
 	secret = memfd_create("secret", 0);
 	must(fetch_start_with(&settings));
 	check(wait_for(&two, &fd) == FETCH_NONE, "the process behind walls has made its attempts");

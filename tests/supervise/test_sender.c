@@ -67,6 +67,7 @@ static void test_walls(void)
 	int secret = memfd_create("secret", 0);
 	struct packet packet = { "" };
 
+	by_force_has_landlock = landlock_is_there();
 	must(sender_start(&settings, &sender));
 	check(get(&packet), "the process behind walls has made its attempts");
 	check_string(packet.text, "none", "attempts that worked behind walls");

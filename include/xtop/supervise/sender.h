@@ -19,8 +19,10 @@ struct sender;
 
 struct sender_settings {
 	const char *option; /* "--push": for messages */
+	bool connects;      /* the process connects to servers */
 	/*
-	 * Reads the user's files, in the process while it has all rights. Main reports the error.
+	 * Reads the user's files, opens sockets and loads libraries, in the process while it has
+	 * all rights. Main reports the error.
 	 */
 	struct xtop_error *(*open)(void *context);
 	/*

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Private to supervise/: libraries that the C library itself loads when it needs them. */
+#ifndef SUPERVISE_RESOLVER_LIBRARIES_H
+#define SUPERVISE_RESOLVER_LIBRARIES_H
+
+/*
+ * Loads the modules with which glibc looks for host names (nsswitch.conf(5)), and libgcc_s, with
+ * which it ends threads. Behind walls no code can be mapped. They stay loaded.
+ */
+void resolver_libraries_load(void);
+
+#endif
