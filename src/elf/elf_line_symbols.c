@@ -82,16 +82,36 @@ static bool line_symbol_has_size(const struct elf_line_symbol *symbol, uint64_t 
 			(symbol->is_last ? LINE_SYMBOLS_PAGE_BYTES : LINE_SYMBOLS_PADDING_BYTES));
 }
 
+static bool line_symbols_end_alike(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
+{
+	return a_bytes >= b_bytes && memcmp(a + a_bytes - b_bytes, b, b_bytes) == 0 &&
+	       (a_bytes == b_bytes || a[a_bytes - b_bytes - 1] == '/');
+}
+
+/* Whether SYMBOL is of FILE (FILE_BYTES; 0: any). One of the two names may lack its folders. */
+static bool line_symbol_is_in(const struct elf_line_symbol *symbol, const char *file,
+			      size_t file_bytes)
+{
+	size_t n = symbol->file ? strlen(symbol->file) : 0;
+
+	return !file_bytes || (n && (line_symbols_end_alike(symbol->file, n, file, file_bytes) ||
+				     line_symbols_end_alike(file, file_bytes, symbol->file, n)));
+}
+
 bool elf_line_symbols_find(const struct elf_line_symbols *symbols, const char *name,
 			   uint64_t size_bytes, uint64_t *address)
 {
 	const struct elf_line_symbol *found = NULL;
+	const char *hash = strchr(name, '#'), *file = name;
 
+	if (hash)
+		name = hash + 1;
 	for (size_t i = line_symbols_first(symbols, name);
 	     i < symbols->n && strcmp(symbols->list[i].name, name) == 0; i++) {
 		const struct elf_line_symbol *symbol = &symbols->list[i];
 
-		if (!line_symbol_has_size(symbol, size_bytes))
+		if (!line_symbol_has_size(symbol, size_bytes) ||
+		    !line_symbol_is_in(symbol, file, hash ? (size_t)(hash - file) : 0))
 			continue;
 		if (found && found->address != symbol->address)
 			return false;

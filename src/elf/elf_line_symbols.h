@@ -12,6 +12,7 @@
 
 struct elf_line_symbol {
 	const char *name; /* points into the mapping, or belongs to libdwfl */
+	const char *file; /* source file of a static symbol, in the same way; NULL: unknown */
 	uint64_t address, size_bytes;
 	uint32_t section;
 	bool is_last; /* the symbol is the last one of its section */
@@ -29,8 +30,9 @@ void elf_line_symbols_add(struct elf_line_symbols *symbols, const struct elf_lin
 void elf_line_symbols_mark_last(struct elf_line_symbols *symbols);
 void elf_line_symbols_sort(struct elf_line_symbols *symbols);
 /*
- * Finds the address of symbol NAME. False: no symbol of that name has about SIZE_BYTES (0: any
- * size), as in a file of another build, or several have different addresses.
+ * Finds the address of symbol NAME, "name" or "file.c#name". False: no symbol of that name has
+ * about SIZE_BYTES (0: any size), as in a file of another build, or several have different
+ * addresses.
  */
 bool elf_line_symbols_find(const struct elf_line_symbols *symbols, const char *name,
 			   uint64_t size_bytes, uint64_t *address);

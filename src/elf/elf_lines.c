@@ -71,6 +71,7 @@ struct elf_lines {
 	size_t n_read, read_capacity;
 	struct elf_line_symbols symbols;
 	bool symbols_read;
+	const char *symbol_file; /* while symbols are read: the last source file; NULL: none yet */
 };
 
 /* --- the file --------------------------------------------------------------------------------- */
@@ -302,14 +303,20 @@ static void elf_lines_add_symbol(struct elf_lines *lines, const char *name, uint
 {
 	int type = GELF_ST_TYPE(symbol->st_info);
 
+	if (type == STT_FILE)
+		lines->symbol_file = name;
 	if (!name || !*name || symbol->st_shndx == SHN_UNDEF ||
 	    (type != STT_NOTYPE && type != STT_FUNC && type != STT_OBJECT))
 		return;
-	elf_line_symbols_add(&lines->symbols, &(struct elf_line_symbol){
-						      .name = name,
-						      .address = address,
-						      .size_bytes = symbol->st_size,
-						      .section = symbol->st_shndx });
+	elf_line_symbols_add(
+		&lines->symbols,
+		&(struct elf_line_symbol){ .name = name,
+					   .file = GELF_ST_BIND(symbol->st_info) == STB_LOCAL
+							   ? lines->symbol_file
+							   : NULL,
+					   .address = address,
+					   .size_bytes = symbol->st_size,
+					   .section = symbol->st_shndx });
 }
 
 static void elf_lines_read_module_symbols(struct elf_lines *lines)
@@ -343,9 +350,28 @@ static const char *elf_lines_section(const struct elf_lines *lines, size_t index
 	return (const char *)lines->map + header->sh_offset;
 }
 
+/* Symbol INDEX of TABLE, a section of a 32-bit file if IS_SHORT. */
+static GElf_Sym elf_lines_symbol(const char *table, size_t index, bool is_short)
+{
+	Elf32_Sym narrow;
+	GElf_Sym symbol;
+
+	if (!is_short) {
+		memcpy(&symbol, table + index * sizeof(symbol), sizeof(symbol));
+		return symbol;
+	}
+	memcpy(&narrow, table + index * sizeof(narrow), sizeof(narrow));
+	return (GElf_Sym){ .st_name = narrow.st_name,
+			   .st_info = narrow.st_info,
+			   .st_shndx = narrow.st_shndx,
+			   .st_value = narrow.st_value,
+			   .st_size = narrow.st_size };
+}
+
 static void elf_lines_read_section_symbols(struct elf_lines *lines)
 {
-	size_t n = 0;
+	bool is_short = gelf_getclass(lines->elf) == ELFCLASS32;
+	size_t n = 0, symbol_bytes = is_short ? sizeof(Elf32_Sym) : sizeof(GElf_Sym);
 
 	elf_getshdrnum(lines->elf, &n);
 	for (size_t i = 1; i < n; i++) {
@@ -355,11 +381,10 @@ static void elf_lines_read_section_symbols(struct elf_lines *lines)
 		if (!symbols || header.sh_type != SHT_SYMTAB)
 			continue;
 		names = elf_lines_section(lines, header.sh_link, &names_header);
-		for (size_t j = 1; names && j < header.sh_size / sizeof(Elf64_Sym); j++) {
-			Elf64_Sym symbol;
+		for (size_t j = 1; names && j < header.sh_size / symbol_bytes; j++) {
+			GElf_Sym symbol = elf_lines_symbol(symbols, j, is_short);
 			size_t left;
 
-			memcpy(&symbol, symbols + j * sizeof(symbol), sizeof(symbol));
 			if (symbol.st_name >= names_header.sh_size)
 				continue;
 			left = names_header.sh_size - symbol.st_name;

@@ -31,6 +31,9 @@
 #define ADDR2LINE_MAX_PLACES LINE_MAX_PLACES
 #define ADDR2LINE_WAIT_S     120
 #define ADDR2LINE_KERNEL     "[kernel]"
+#define ADDR2LINE_REFUSED                                                                          \
+	"%zu places are not understood: a number is damaged, or the name is longer than Linux "    \
+	"allows"
 
 /* A place in the text, and what the guest's symbols say about it. */
 struct addr2line_place {
@@ -38,7 +41,6 @@ struct addr2line_place {
 	struct oops_place oops;
 	bool by_address; /* the text has an address and no symbol */
 	uint32_t file;   /* the debug file, as line_client_find_named() returns it; 0: none */
-	struct line_place place; /* what is asked of that file */
 };
 
 struct addr2line {
@@ -50,6 +52,7 @@ struct addr2line {
 	size_t n_places, places_capacity;
 	size_t n_found; /* places whose line was found */
 	size_t n_named; /* places without a line that were addresses and have got a name */
+	size_t n_refused; /* places that were not understood */
 };
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -123,10 +126,14 @@ static struct xtop_error *addr2line_read(struct addr2line *work, FILE *in)
 static struct xtop_error *addr2line_add_places(struct addr2line *work, size_t line)
 {
 	struct oops_place found[OOPS_MAX_PLACES];
-	size_t n = oops_find_places(work->lines[line], found);
+	size_t n = oops_find_places(work->lines[line], found, &work->n_refused);
 
 	oops_find_offset(work->lines[line], &work->offset);
-	for (size_t i = 0; i < n && work->n_places < ADDR2LINE_MAX_PLACES; i++) {
+	for (size_t i = 0; i < n; i++) {
+		if (work->n_places == ADDR2LINE_MAX_PLACES) {
+			work->n_refused++;
+			continue;
+		}
 		if (!vector_reserve(work->places, work->places_capacity, work->n_places + 1))
 			return error_create("out of memory");
 		work->places[work->n_places++] =
@@ -167,9 +174,20 @@ static bool addr2line_find_symbol(const struct addr2line *work, struct oops_plac
 	return true;
 }
 
+/* What is asked of the debug file. */
+static struct line_place addr2line_line_place(const struct oops_place *oops)
+{
+	struct line_place place = { .address = oops->address - (!oops->exact && oops->address > 0),
+				    .size_bytes = oops->size_bytes };
+
+	snprintf(place.symbol, sizeof(place.symbol), "%s", oops->symbol);
+	return place;
+}
+
 static void addr2line_ask(struct addr2line *work, struct addr2line_place *place)
 {
 	struct oops_place *oops = &place->oops;
+	struct line_place asked;
 	struct line_answer answer;
 	char name[80];
 
@@ -177,10 +195,8 @@ static void addr2line_ask(struct addr2line *work, struct addr2line_place *place)
 		return;
 	snprintf(name, sizeof(name), "[%s]", oops->module[0] ? oops->module : "kernel");
 	place->file = line_client_find_named(name);
-	place->place.address = oops->address - (!oops->exact && oops->address > 0);
-	place->place.size_bytes = oops->size_bytes;
-	memcpy(place->place.symbol, oops->symbol, sizeof(place->place.symbol));
-	line_client_find(place->file, &place->place, true, &answer);
+	asked = addr2line_line_place(oops);
+	line_client_find(place->file, &asked, true, &answer);
 }
 
 /* --- printing --------------------------------------------------------------------------------- */
@@ -211,6 +227,7 @@ static void addr2line_print_place(struct addr2line *work, const struct addr2line
 				  FILE *out)
 {
 	const struct oops_place *oops = &place->oops;
+	const struct line_place asked = addr2line_line_place(oops);
 	struct line_answer answer = { 0 };
 
 	if (!oops->symbol[0])
@@ -220,8 +237,7 @@ static void addr2line_print_place(struct addr2line *work, const struct addr2line
 			oops->symbol, (unsigned long long)oops->address,
 			(unsigned long long)oops->size_bytes, oops->module[0] ? " [" : "",
 			oops->module, oops->module[0] ? "]" : "");
-	if (line_client_find(place->file, &place->place, false, &answer) != LINE_KNOWN ||
-	    !answer.n) {
+	if (line_client_find(place->file, &asked, false, &answer) != LINE_KNOWN || !answer.n) {
 		work->n_named += place->by_address;
 		return;
 	}
@@ -270,6 +286,10 @@ static struct xtop_error *addr2line_judge(const struct addr2line *work)
 	struct line_client_progress progress;
 	char note[320], message[sizeof(progress.message)];
 
+	if (work->n_refused && work->settings->report) {
+		snprintf(note, sizeof(note), ADDR2LINE_REFUSED, work->n_refused);
+		work->settings->report(note);
+	}
 	line_client_get_progress(&progress);
 	text_clean(message, sizeof(message), progress.message, strlen(progress.message));
 	if (progress.message[0] && work->settings->report)
@@ -306,6 +326,8 @@ struct xtop_error *addr2line_run(const struct addr2line_settings *settings, FILE
 		return error;
 	for (size_t i = 0; i < work.n_places; i++)
 		addr2line_ask(&work, &work.places[i]);
+	if (!addr2line_count_named(&work) && work.n_refused)
+		return error_create("no place is understood: " ADDR2LINE_REFUSED, work.n_refused);
 	if (!addr2line_count_named(&work))
 		return error_create(
 			"there is no oops or call trace on stdin: "

@@ -42,13 +42,15 @@ struct line_client_file {
 /* A place that was asked for. */
 struct line_client_entry {
 	uint32_t file;
-	struct line_place place;
+	/* The place; its symbol lies in a block of texts. */
+	uint64_t address, symbol_bytes;
+	const char *symbol;
 	enum line_state state;
 	const uint8_t *bytes; /* the answer, for line_server_unpack(); NULL: none yet */
 	uint32_t size_bytes;
 };
 
-/* A block of answers. */
+/* A block of answers and symbols. */
 struct line_client_text {
 	struct line_client_text *older;
 	size_t used;
@@ -226,8 +228,12 @@ static void line_client_ask_for(size_t index)
 {
 	struct line_client_entry *entry = &lines.entries[index];
 
-	lines.asked[lines.request.n_places] = (uint32_t)index;
-	lines.request.places[lines.request.n_places++] = entry->place;
+	struct line_place *place = &lines.request.places[lines.request.n_places];
+
+	lines.asked[lines.request.n_places++] = (uint32_t)index;
+	place->address = entry->address;
+	place->size_bytes = entry->symbol_bytes;
+	snprintf(place->symbol, sizeof(place->symbol), "%s", entry->symbol);
 }
 
 /* Puts into the request the place that waits longest, and other places of its file. */
@@ -310,9 +316,9 @@ static bool line_client_is_same(const void *context, uint32_t index)
 	const struct line_client_key *key = context;
 	const struct line_client_entry *entry = &lines.entries[index];
 
-	return entry->file == key->file && entry->place.address == key->place->address &&
-	       entry->place.size_bytes == key->place->size_bytes &&
-	       strcmp(entry->place.symbol, key->place->symbol) == 0;
+	return entry->file == key->file && entry->address == key->place->address &&
+	       entry->symbol_bytes == key->place->size_bytes &&
+	       strcmp(entry->symbol, key->place->symbol) == 0;
 }
 
 static uint64_t line_client_hash(uint32_t file, const struct line_place *place)
@@ -323,7 +329,12 @@ static uint64_t line_client_hash(uint32_t file, const struct line_place *place)
 static struct line_client_entry *
 line_client_add_place(uint32_t file, const struct line_place *place, uint64_t hash)
 {
-	if (lines.n_entries == LINE_MAX_PLACES ||
+	const uint8_t *symbol = NULL;
+
+	if (lines.n_entries < LINE_MAX_PLACES)
+		symbol =
+			line_client_keep((const uint8_t *)place->symbol, strlen(place->symbol) + 1);
+	if (!symbol ||
 	    !vector_reserve(lines.entries, lines.entries_capacity, lines.n_entries + 1) ||
 	    !hash_table_add(&lines.index, hash, (uint32_t)lines.n_entries)) {
 		lines.progress.refused++;
@@ -331,7 +342,9 @@ line_client_add_place(uint32_t file, const struct line_place *place, uint64_t ha
 	}
 	lines.entries[lines.n_entries] =
 		(struct line_client_entry){ .file = file,
-					    .place = *place,
+					    .address = place->address,
+					    .symbol_bytes = place->size_bytes,
+					    .symbol = (const char *)symbol,
 					    .state = lines.files[file - 1].bad ? LINE_OFF
 									       : LINE_WAITING };
 	return &lines.entries[lines.n_entries++];

@@ -12,7 +12,7 @@
 static void read_line(const char *line)
 {
 	struct oops_place places[OOPS_MAX_PLACES];
-	size_t n = oops_find_places(line, places), end = 0;
+	size_t refused = 0, n = oops_find_places(line, places, &refused), end = 0;
 	uint64_t offset;
 
 	fuzz_must(n <= OOPS_MAX_PLACES, "there is room for the places");

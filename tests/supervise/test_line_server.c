@@ -107,7 +107,7 @@ static void take_memory(void)
 
 static void find_made(void *file, const struct line_place *place, struct line_answer *answer)
 {
-	static char name[256];
+	static char name[LINE_SYMBOL_BYTES + 32];
 	const char *what = file;
 
 	if (*what == 'k')

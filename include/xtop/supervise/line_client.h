@@ -23,10 +23,11 @@
 
 #define LINE_MAX_FILES      256              /* debug files of one run, which all stay open */
 #define LINE_MAX_PLACES     LIMIT(65536, 64) /* addresses whose answers are kept */
-#define LINE_MAX_TEXT_BYTES (32U << 20)      /* size of all answers together */
+#define LINE_MAX_TEXT_BYTES (32U << 20)      /* size of all answers and symbols together */
 #define LINE_MAX_DEPTH      32               /* inlined functions, and the function around them */
 #define LINE_TEXT_BYTES     256              /* longer names of functions and files are cut */
-#define LINE_SYMBOL_BYTES   112              /* a longer symbol is not looked for */
+/* Linux's limit (KSYM_NAME_LEN). A longer symbol is not looked for. */
+#define LINE_SYMBOL_BYTES 512
 
 /*
  * An address in a debug file. If there is a symbol, the address is counted from the symbol. So a
@@ -35,7 +36,11 @@
  */
 struct line_place {
 	uint64_t address, size_bytes;
-	char symbol[LINE_SYMBOL_BYTES]; /* "": ADDRESS is an address of the file */
+	/*
+	 * "": ADDRESS is an address of the file. "traps.c#do_trap": a static function of that
+	 * source file.
+	 */
+	char symbol[LINE_SYMBOL_BYTES];
 };
 
 /*

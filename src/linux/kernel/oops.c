@@ -12,19 +12,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OOPS_ADDRESS_DIGITS 16 /* digits of an address without 0x */
+/* digits of an address without 0x, in a kernel of 64 and of 32 bits */
+#define OOPS_ADDRESS_DIGITS 16
+#define OOPS_SHORT_DIGITS   8
 
 static bool oops_is_name(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '$';
 }
 
-/* Reads "0x12" at *TEXTP, and moves *TEXTP past the number. */
+/* Characters of a source file before '#', where Xen prints a static function. */
+static bool oops_is_file(char c)
+{
+	return oops_is_name(c) || c == '/' || c == '-' || c == '+';
+}
+
+/* Reads "0x12" or Xen's "0" at *TEXTP, and moves *TEXTP past the number. */
 static bool oops_read_hex(const char **textp, uint64_t *value)
 {
 	const char *text = *textp;
 	char *end;
 
+	if (text[0] == '0' && !isalnum((unsigned char)text[1])) {
+		*value = 0;
+		*textp = text + 1;
+		return true;
+	}
 	if (text[0] != '0' || text[1] != 'x' || !isxdigit((unsigned char)text[2]))
 		return false;
 	errno = 0;
@@ -52,13 +65,21 @@ static const char *oops_read_module(const char *text, struct oops_place *place)
 	return end + 1;
 }
 
-/* Reads the rest of "symbol+0x12/0x80 [module]". The symbol has LENGTH bytes at NAME. */
-static const char *oops_read_symbol(const char *name, size_t length, struct oops_place *place)
+/* Whether a symbol of LENGTH bytes at NAME may stand before "+0x12/0x80". */
+static bool oops_has_offset(const char *name, size_t length)
 {
 	const char *text = name + length;
 
-	if (*text++ != '+' || length >= sizeof(place->symbol) ||
-	    isdigit((unsigned char)name[0]) || !oops_read_hex(&text, &place->address) ||
+	return *text == '+' && !isdigit((unsigned char)name[0]) && text[1] == '0' &&
+	       (text[2] == 'x' || text[2] == '/');
+}
+
+/* Reads the rest of "symbol+0x12/0x80 [module]". The symbol has LENGTH bytes at NAME. */
+static const char *oops_read_symbol(const char *name, size_t length, struct oops_place *place)
+{
+	const char *text = name + length + 1;
+
+	if (length >= sizeof(place->symbol) || !oops_read_hex(&text, &place->address) ||
 	    *text++ != '/' || !oops_read_hex(&text, &place->size_bytes))
 		return NULL;
 	memcpy(place->symbol, name, length);
@@ -66,15 +87,19 @@ static const char *oops_read_symbol(const char *name, size_t length, struct oops
 	return oops_read_module(text, place);
 }
 
-/* Reads sixteen digits, with or without 0x, if they are an address of a kernel. */
+/*
+ * Reads an address of a kernel, with or without 0x: 16 digits that begin with ffff, or 8 digits,
+ * the first of which is 8 or more. A kernel of 32 bits lies in the upper half of the addresses.
+ */
 static bool oops_read_address(const char *word, size_t length, struct oops_place *place)
 {
-	if (length == OOPS_ADDRESS_DIGITS + 2 && word[0] == '0' && word[1] == 'x') {
+	if (length > 2 && word[0] == '0' && word[1] == 'x') {
 		word += 2;
 		length -= 2;
 	}
-	if (length != OOPS_ADDRESS_DIGITS || strspn(word, "0123456789abcdef") < length ||
-	    strncmp(word, "ffff", 4) != 0)
+	if (strspn(word, "0123456789abcdef") < length ||
+	    !((length == OOPS_ADDRESS_DIGITS && strncmp(word, "ffff", 4) == 0) ||
+	      (length == OOPS_SHORT_DIGITS && word[0] >= '8')))
 		return false;
 	place->address = strtoull(word, NULL, 16);
 	return true;
@@ -83,28 +108,75 @@ static bool oops_read_address(const char *word, size_t length, struct oops_place
 /*
  * Whether the words before a place say that it is the instruction itself: RIP does, and so does the
  * place of a warning (Linux kernel/panic.c, __warn()) or of an idle CPU (lib/nmi_backtrace.c). The
- * other entries of a call trace are return addresses.
+ * other entries of a call trace, and the link register, are return addresses. The last words count.
  */
 static bool oops_is_exact(const char *line, const char *at)
 {
-	static const char *const words[] = { "RIP",  "IP:",       "PC is at",
-					     "pc :", "WARNING: ", "idling at" };
+	static const struct {
+		const char *words;
+		bool exact;
+	} marks[] = { { "RIP", true },       { "IP:", true },       { "IP is at", true },
+		      { "PC is at", true },  { "pc :", true },      { "PC: ", true },
+		      { "WARNING: ", true }, { "idling at", true }, { "LR is at", false },
+		      { "lr :", false },     { "LR: ", false },     { "ra :", false } };
+	const char *last = line;
+	bool exact = false;
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		const char *found = strstr(line, words[i]);
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		const char *found = strstr(line, marks[i].words);
 
-		if (found && found < at)
-			return true;
+		if (found && found < at && found >= last) {
+			last = found;
+			exact = marks[i].exact;
+		}
 	}
-	return false;
+	return exact;
 }
 
-size_t oops_find_places(const char *line, struct oops_place places[OOPS_MAX_PLACES])
+/*
+ * Whether Xen has marked the place from START to END as the instruction itself: "] R symbol+..."
+ * on x86, "symbol+... (PC)" on Arm (Xen xen/arch/x86/traps.c, xen/arch/arm/traps.c, show_trace()).
+ */
+static bool oops_is_marked(const char *line, const char *start, const char *end)
 {
-	const char *at = line, *end;
+	return (start - line >= 4 && strncmp(start - 4, "] R ", 4) == 0) ||
+	       strncmp(end, " (PC)", 5) == 0;
+}
+
+/*
+ * Where the text at SYMBOL begins: before "file.c#", if Xen has put that there. The text before
+ * FROM belongs to another place.
+ */
+static const char *oops_find_file(const char *from, const char *symbol)
+{
+	const char *start = symbol;
+
+	if (start - from < 2 || start[-1] != '#')
+		return symbol;
+	for (start--; start > from && oops_is_file(start[-1]); start--)
+		;
+	return start < symbol - 1 ? start : symbol;
+}
+
+/*
+ * Adds PLACE to the N places. For "[<address>] symbol+...", the symbol says more than the address;
+ * a line of RIP may have the address twice before the symbol. Returns the new number.
+ */
+static size_t oops_add_place(struct oops_place *places, size_t n, const struct oops_place *place)
+{
+	while (place->symbol[0] && n && !places[n - 1].symbol[0])
+		n--;
+	places[n] = *place;
+	return n + 1;
+}
+
+size_t oops_find_places(const char *line, struct oops_place places[OOPS_MAX_PLACES],
+			size_t *n_refused)
+{
+	const char *at = line, *from = line, *start, *end;
 	size_t n = 0;
 
-	while (*at && n < OOPS_MAX_PLACES) {
+	while (*at) {
 		struct oops_place place = { .exact = oops_is_exact(line, at) };
 		size_t length = 0;
 
@@ -114,20 +186,22 @@ size_t oops_find_places(const char *line, struct oops_place places[OOPS_MAX_PLAC
 			at++;
 			continue;
 		}
-		end = oops_read_symbol(at, length, &place);
-		if (end || oops_read_address(at, length, &place)) {
-			at = end ? end : at + length;
-			place.end = (size_t)(at - line);
-			/*
-			 * For "[<address>] symbol+...", the symbol says more than the address. A
-			 * line of RIP may have the address twice before the symbol.
-			 */
-			while (end && n && !places[n - 1].symbol[0])
-				n--;
-			places[n++] = place;
-			continue;
+		start = at;
+		end = at + length;
+		if (oops_has_offset(at, length)) {
+			start = oops_find_file(from, at);
+			end = oops_read_symbol(start, (size_t)(at - start) + length, &place);
+			*n_refused += !end || n == OOPS_MAX_PLACES;
+		} else if (!oops_read_address(at, length, &place)) {
+			end = NULL;
 		}
-		at += length;
+		if (end && n < OOPS_MAX_PLACES) {
+			place.exact = place.exact || oops_is_marked(line, start, end);
+			place.end = (size_t)(end - line);
+			n = oops_add_place(places, n, &place);
+			from = end;
+		}
+		at = end ? end : at + length;
 	}
 	return n;
 }
