@@ -79,6 +79,7 @@ tests_sample_test_sampler_waiting_SOURCES = tests/sample/test_sampler_waiting.c 
 BROKER_FIXTURE = tests/supervise/broker_fixture.c tests/supervise/broker_fixture.h
 tests_supervise_test_broker_SOURCES = tests/supervise/test_broker.c $(BROKER_FIXTURE)
 tests_supervise_test_broker_hostile_SOURCES = tests/supervise/test_broker_hostile.c $(BROKER_FIXTURE)
+tests_supervise_test_broker_modes_SOURCES = tests/supervise/test_broker_modes.c $(BROKER_FIXTURE)
 tests_supervise_test_broker_output_SOURCES = tests/supervise/test_broker_output.c $(BROKER_FIXTURE)
 
 # Two tests compare the readers of ELF files.
@@ -117,6 +118,7 @@ check_PROGRAMS += \
 	tests/xen/test_store \
 	tests/supervise/test_broker \
 	tests/supervise/test_broker_hostile \
+	tests/supervise/test_broker_modes \
 	tests/supervise/test_broker_output \
 	tests/supervise/test_fetch \
 	tests/supervise/test_guard \

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -66,7 +67,18 @@ static bool output_is_replaceable(const char *path)
 {
 	struct stat status;
 
-	return output_has_ending(path) && lstat(path, &status) == 0 && S_ISREG(status.st_mode);
+	return lstat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+static struct xtop_error *output_refuse_ending(const char *path)
+{
+	char endings[128] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; output_endings[i]; i++)
+		used += (size_t)snprintf(endings + used, sizeof(endings) - used, "%s%s",
+					 i ? ", " : "", output_endings[i]);
+	return error_create("cannot write '%s': the name must end in one of %s", path, endings);
 }
 
 struct xtop_error *output_open_named_fd(const char *path, bool replace, int *fdp, bool *existsp)
@@ -77,6 +89,8 @@ struct xtop_error *output_open_named_fd(const char *path, bool replace, int *fdp
 	if (output_is_hidden(path))
 		return error_create("cannot write '%s': no part of the path may begin with a dot",
 				    path);
+	if (!output_has_ending(path))
+		return output_refuse_ending(path);
 	if (replace && output_is_replaceable(path))
 		return output_replace_named(path, fdp);
 	error = output_create_fd(path, fdp);

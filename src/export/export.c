@@ -4,8 +4,8 @@
 
 #include "xtop/export/export.h"
 
+#include <stdio.h>
 #include <string.h>
-
 
 /*
  * A format NAME is written by export_NAME() of NAME.c; pictures share picture.c. A row has the
@@ -69,6 +69,17 @@ bool export_knows_ending(const char *path)
 
 	return !*name || !strchr(name + 1, '.') ||
 	       export_has_ending(path, export_find_ending(path)->ending);
+}
+
+void export_complete_path(const struct export_format *format, char *path, size_t capacity)
+{
+	size_t length = strlen(path);
+
+	if (export_has_ending(path, format->proposed))
+		return;
+	if (export_has_ending(path, format->ending))
+		length -= strlen(format->ending);
+	snprintf(path + length, capacity - length, "%s", format->proposed);
 }
 
 void export_list_formats(char *text, size_t capacity)

@@ -69,6 +69,52 @@ struct broker {
 	struct broker_grant grants[BROKER_MAX_GRANTS];
 };
 
+/* --- which questions are allowed -------------------------------------------------------------- */
+
+/* What a run has on the command line, so that main needs the answer to a question. */
+enum broker_need {
+	BROKER_NEEDS_GUESTS = 1 << 0,  /* live guests, not a recording */
+	BROKER_NEEDS_CHOICE = 1 << 1,  /* guests that are chosen while xtop runs */
+	BROKER_NEEDS_CACHE = 1 << 2,   /* a folder for kernels */
+	BROKER_NEEDS_RESULTS = 1 << 3, /* files of results */
+	BROKER_NEEDS_SCREEN = 1 << 4,  /* somebody who names files */
+	BROKER_NEEDS_NEVER = 1 << 5,   /* nothing fulfils it: the question is unknown */
+};
+
+static unsigned broker_find_needs(uint32_t question)
+{
+	static const unsigned needs[N_BROKER_QUESTIONS] = {
+		[BROKER_LIST] = BROKER_NEEDS_GUESTS | BROKER_NEEDS_CHOICE,
+		[BROKER_FIND] = BROKER_NEEDS_GUESTS,
+		[BROKER_REGISTERS] = BROKER_NEEDS_GUESTS,
+		[BROKER_MEMORY] = BROKER_NEEDS_GUESTS,
+		[BROKER_START] = BROKER_NEEDS_GUESTS,
+		[BROKER_STOP] = BROKER_NEEDS_GUESTS,
+		[BROKER_REMOVE] = BROKER_NEEDS_RESULTS,
+		[BROKER_OPEN] = BROKER_NEEDS_SCREEN,
+		[BROKER_CACHE] = BROKER_NEEDS_GUESTS | BROKER_NEEDS_CACHE,
+	};
+
+	return question < N_BROKER_QUESTIONS ? needs[question] : BROKER_NEEDS_NEVER;
+}
+
+static bool broker_may_answer(const struct broker *broker, uint32_t question)
+{
+	const struct broker_settings *settings = broker->settings;
+	unsigned has = settings->no_domains ? 0 : BROKER_NEEDS_GUESTS;
+
+	if (!settings->n_domains)
+		has |= BROKER_NEEDS_CHOICE;
+	if (settings->cache)
+		has |= BROKER_NEEDS_CACHE;
+	for (size_t i = 0; i < BROKER_MAX_FILES; i++)
+		if (settings->files[i])
+			has |= BROKER_NEEDS_RESULTS;
+	if (settings->has_screen)
+		has |= BROKER_NEEDS_SCREEN;
+	return !(broker_find_needs(question) & ~has);
+}
+
 /* --- which domains are allowed ---------------------------------------------------------------- */
 
 /*
@@ -77,8 +123,6 @@ struct broker {
  */
 static bool broker_may_find(const struct broker *broker, const char *domain)
 {
-	if (broker->settings->no_domains)
-		return false;
 	if (!broker->settings->n_domains)
 		return true;
 	for (size_t i = 0; i < broker->settings->n_domains; i++)
@@ -340,8 +384,7 @@ static struct xtop_error *broker_answer(struct broker *broker, const struct brok
 {
 	switch (request->question) {
 	case BROKER_LIST:
-		return broker->settings->no_domains ? error_create("a recording is played")
-						    : broker_list(broker, answer);
+		return broker_list(broker, answer);
 	case BROKER_FIND:
 		return broker_find(broker, request->text, answer);
 	case BROKER_REGISTERS:
@@ -397,9 +440,12 @@ static bool broker_serve(struct broker *broker)
 	if (!wire_receive(broker->socket, &request, sizeof(request), fds, &n_fds))
 		return false;
 	request.text[sizeof(request.text) - 1] = '\0';
-	error = request.question == BROKER_OPEN
-			? opener_start(&broker->opener, &request, broker->socket)
-			: broker_answer(broker, &request, fds, n_fds, &answer);
+	if (!broker_may_answer(broker, request.question))
+		error = error_create("the broker does not answer this question in this run");
+	else if (request.question == BROKER_OPEN)
+		error = opener_start(&broker->opener, &request, broker->socket);
+	else
+		error = broker_answer(broker, &request, fds, n_fds, &answer);
 	for (size_t i = 0; i < n_fds; i++)
 		close(fds[i]);
 	if (request.question == BROKER_OPEN && !error)

@@ -77,6 +77,8 @@ struct xtop_error *opener_start(struct opener *opener, const struct broker_reque
 		return error_create("other files are still being opened");
 	if (request->number == OPENER_REMOVE && strcmp(opener->created, request->text) != 0)
 		return error_create("there is no empty file of ours to remove");
+	if (request->number != OPENER_REMOVE && opener->n_files++ >= OPENER_MAX_FILES)
+		return error_create("xtop writes at most %d files in a run", OPENER_MAX_FILES);
 	if (request->number == OPENER_CREATE)
 		memcpy(opener->created, request->text, sizeof(opener->created));
 	pid = fork();

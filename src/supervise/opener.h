@@ -23,8 +23,12 @@ enum opener_act {
 /* A few children may wait for file servers. Others have answered, but have not ended yet. */
 #define OPENER_MAX_CHILDREN 8
 
+/* Files that are opened in one run. Main may be taken over, and must not fill a folder. */
+#define OPENER_MAX_FILES 100
+
 struct opener {
 	struct caller caller;
+	unsigned n_files; /* files that were asked for, whether they could be opened or not */
 	pid_t children[OPENER_MAX_CHILDREN]; /* children at work, or about to end; 0: free */
 	/* path of the file that was created last; "": there is none */
 	char created[sizeof(((struct broker_request *)0)->text)];

@@ -293,7 +293,6 @@ static void question_write(struct ui *ui, const char *path, bool replace)
 									     : "");
 }
 
-/* "-" is the name of a file here, because stdout is the screen. */
 static void question_answer_write(struct ui *ui, enum prompt_result result)
 {
 	char path[PROMPT_MAX_BYTES];
@@ -303,8 +302,8 @@ static void question_answer_write(struct ui *ui, enum prompt_result result)
 	ui->question = QUESTION_NONE;
 	if (result == PROMPT_CANCELLED || !ui->prompt.length)
 		return;
-	snprintf(path, sizeof(path), "%s%.1000s", strcmp(ui->prompt.text, "-") ? "" : "./",
-		 ui->prompt.text);
+	snprintf(path, sizeof(path), "%.1000s", ui->prompt.text);
+	export_complete_path(question_format(ui, path), path, sizeof(path));
 	question_write(ui, path, false);
 }
 

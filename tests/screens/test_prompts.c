@@ -46,7 +46,7 @@ static void test_write_elsewhere(void)
 /* --format: the ending that is proposed, and the format of a name without an ending. */
 static void test_write_format(void)
 {
-	char path[] = "/tmp/xtop-screens-XXXXXX", *text;
+	char path[] = "/tmp/xtop-screens-XXXXXX", written[64], *text;
 	struct scene scene;
 	int fd = mkstemp(path);
 
@@ -62,10 +62,11 @@ static void test_write_format(void)
 	scene_keys(&scene, 80, 24, "<C-u>");
 	scene_keys(&scene, 80, 24, path);
 	scene_keys(&scene, 80, 24, "<Enter>");
-	text = file_read(path);
+	snprintf(written, sizeof(written), "%s.perf", path);
+	text = file_read(written);
 	check(strstr(text, "# made by: xtop"), "without an ending the format of --format");
 	free(text);
-	check(!unlink(path), "the file without an ending was written");
+	check(!unlink(written), "a name without an ending gets the ending of --format");
 	scene_close(&scene);
 }
 
@@ -98,16 +99,16 @@ static void test_write(void)
 	screen_contains(&scene, 80, 24, "/no/such/folder/x", true);
 	screen_contains(&scene, 80, 24, "wrote", false);
 	scene_keys(&scene, 80, 24, "w<C-u>-<Enter>");
-	screen_contains(&scene, 80, 24, "wrote ./-, ", true);
+	screen_contains(&scene, 80, 24, "wrote -.folded, ", true);
 	scene_keys(&scene, 80, 24, "w<C-u>x.json<Enter>");
-	screen_contains(&scene, 80, 24, "wrote x.json, ", true);
-	text = file_read("x.json");
+	screen_contains(&scene, 80, 24, "wrote x.speedscope.json, ", true);
+	text = file_read("x.speedscope.json");
 	check(strstr(text, "\"$schema\"") && !strstr(text, "only: "),
 	      "the file's ending chooses the format");
 	free(text);
 	scene_keys(&scene, 80, 24, "w<C-u>x.json<Enter>");
-	screen_contains(&scene, 80, 24, "x.json", true);
-	screen_contains(&scene, 80, 24, "replace it", false);
+	screen_contains(&scene, 80, 24, "replace it", true);
+	scene_keys(&scene, 80, 24, "n");
 	scene_keys(&scene, 80, 24, "\\gzip<Enter>Kw<C-u>x.perf<Enter>");
 	screen_contains(&scene, 80, 24, "wrote x.perf, ", true);
 	text = file_read("x.perf");
@@ -116,10 +117,11 @@ static void test_write(void)
 	check(strstr(text, "\ngzip 1/1 [000] ") && !strstr(text, "[kernel.kallsyms]"),
 	      "the file of a filter has only that part of the picture");
 	free(text);
-	check(!unlink("x.json") && !unlink("x.perf"), "x.json and x.perf were written");
+	check(!unlink("x.speedscope.json") && !unlink("x.perf"),
+	      "x.speedscope.json and x.perf were written");
 	scene_keys(&scene, 80, 24, "w<Esc>");
-	check(!unlink("-") && !unlink("web01-20231114-221320.folded"),
-	      "the files - and web01-... were written");
+	check(!unlink("-.folded") && !unlink("web01-20231114-221320.folded"),
+	      "the files -.folded and web01-... were written");
 	if (fchdir(old) || rmdir(folder))
 		check(false, "%s is empty", folder);
 	close(old);

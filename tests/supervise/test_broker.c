@@ -23,11 +23,9 @@
 
 static void test_domains(void)
 {
-	struct guest_listing *list;
 	struct guest_info info = { 0 }, other = { .domid = 9 };
 	struct memory *memory;
 	struct registers regs;
-	size_t n;
 
 	check(says(guest_open_memory(5, &memory), "was not asked for"),
 	      "no memory before the domain was found");
@@ -57,10 +55,26 @@ static void test_domains(void)
 	check(!guest_get_registers(&info, 0, &regs),
 	      "no registers of a domid that another domain has now");
 	seen->reused = 0;
+	check(!guest_find("web01", &info) && info.domid == 5, "web01 is found by its name again");
+}
+
+/* Guests are chosen while xtop runs. */
+static void test_list(void)
+{
+	const struct broker_settings before = settings;
+	struct guest_listing *list;
+	struct guest_info info;
+	size_t n;
+
+	settings.n_domains = 0;
+	if (broker_start(&settings))
+		abort();
 	check(!guest_list(&list, &n) && n == N_DOMAINS && list[299].info.domid == 299,
 	      "the list has all 300 domains");
 	free(list);
 	check(!guest_find("web01", &info), "the question after the list gets its own answer");
+	broker_stop();
+	settings = before;
 }
 
 static void test_long_name(void)
@@ -216,10 +230,12 @@ static void test_registers(void)
  */
 static void test_slow(void)
 {
+	const struct broker_settings before = settings;
 	struct guest_info info = { .domid = 77 };
 	struct guest_listing *list;
 	size_t n;
 
+	settings.n_domains = 0;
 	if (broker_start(&settings))
 		abort();
 	seen->slow = true;
@@ -236,20 +252,21 @@ static void test_slow(void)
 	check(says(guest_find("web01", &info), "xenstore does not answer"),
 	      "slow xenstore: finding a domain without a broker reports it");
 	seen->slow = false;
+	settings = before;
 }
 
 /* The broker notices the end of main also while xenstore does not answer. */
 static void test_slow_end(void)
 {
-	const struct broker_request list = { .question = BROKER_LIST };
+	const struct broker_request find = { .question = BROKER_FIND, .text = "web01" };
 	unsigned waited_ms = 0;
 	int socket, status;
 	pid_t pid;
 
 	seen->slow = true;
 	socket = start_bare(&pid);
-	check(wire_send(socket, &list, sizeof(list), NULL, 0),
-	      "slow xenstore: a list is asked for");
+	check(wire_send(socket, &find, sizeof(find), NULL, 0),
+	      "slow xenstore: a domain is asked for");
 	usleep(100000);
 	close(socket);
 	for (; waited_ms < 5000 && waitpid(pid, &status, WNOHANG) == 0; waited_ms += 10)
@@ -308,6 +325,7 @@ int main(void)
 {
 	fixture_begin();
 	test_main_and_broker();
+	test_list();
 	test_registers();
 	test_killed();
 	test_slow();

@@ -125,12 +125,15 @@ static void test_unread(void)
 	const struct broker_request list = { .question = BROKER_LIST };
 	struct broker_request find = { .question = BROKER_FIND, .text = "web01" },
 			      start = { .question = BROKER_START, .domid = 5 };
+	const struct broker_settings before = settings;
 	struct control *control;
 	struct ring *ring;
-	int fds[2], status;
+	int fds[2], status, socket;
 	pid_t pid;
-	int socket = start_bare(&pid);
 
+	settings.n_domains = 0;
+	socket = start_bare(&pid);
+	settings = before;
 	if (control_create(&control) || ring_create(4096, &ring))
 		abort();
 	fds[0] = control_fd(control);

@@ -59,9 +59,10 @@ void output_remove(const char *path);
 
 /*
  * While xtop runs, main may have no right to open files for writing. The broker's child opens the
- * files for main and does not trust main: only files whose names have one of output_endings[] are
- * replaced. Such endings belong to profiles: x.json or x.html may be any file of the user's. No
- * part of the path may begin with a dot, as do the files that shells and desktops run.
+ * files for main and does not trust main: all names have one of output_endings[]. Such endings
+ * belong to profiles, while a program may run or read a Makefile, x.py or x.json that appears
+ * beside it. No part of the path may begin with a dot, as do the files that shells and desktops
+ * run.
  */
 /* Ends with NULL. The table of export formats (export/export.c) defines it. */
 extern const char *const output_endings[];

@@ -67,6 +67,11 @@ struct export_format {
 
 /* Returns NULL if no format has that name. */
 const struct export_format *export_find_format(const char *name);
+/*
+ * Gives PATH the ending that names of FORMAT have on the screen: "a.svg" becomes "a.flame.svg", and
+ * "a" becomes that, too.
+ */
+void export_complete_path(const struct export_format *format, char *path, size_t capacity);
 /* The format that the ending of PATH asks for; folded stacks if it asks for none. */
 const struct export_format *export_find_ending(const char *path);
 /* The format that the ending of PATH asks for, or else OTHER; folded stacks if OTHER is NULL. */

@@ -40,6 +40,7 @@ struct broker_settings {
 	const char *files[BROKER_MAX_FILES]; /* results that main may ask to remove; NULL: none */
 	const char *cache;          /* folder of guest_open_cache()'s files; NULL: no cache */
 	bool no_domains;            /* no domain is allowed: a recording is played */
+	bool has_screen;            /* main may ask for files that the user names on the screen */
 	double budget; /* the most that a sampler may take, even if control says more */
 	bool shared;   /* also sample domains that another xtop samples */
 };
