@@ -4,6 +4,7 @@
 
 #include "language/language_ops.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,9 +67,17 @@ bool runtime_is_loop(const char *name)
 {
 	for (size_t i = 0; i < N_LANGUAGES; i++)
 		for (const char *const *loop = languages[i]->loops; *loop; loop++)
-			if (strcmp(name, *loop) == 0)
+			if (fnmatch(*loop, name, 0) == 0)
 				return true;
 	return false;
+}
+
+bool runtime_read_file(struct elf_file *file, uint64_t address, void *bytes, size_t n)
+{
+	uint64_t offset, left;
+
+	return address && elf_find_offset(file, address, &offset, &left) && n <= left &&
+	       elf_read(file, offset, bytes, n) == n;
 }
 
 /* --- the thread ------------------------------------------------------------------------------- */
@@ -117,7 +126,9 @@ bool runtime_search_thread(const struct runtime_process *process, uint64_t threa
 bool runtime_find_recipe(const struct runtime_process *process, uint64_t thread_pointer,
 			 struct recipe *recipe)
 {
-	return process->runtime->ops->find_recipe(process, thread_pointer, recipe);
+	const struct language_ops *ops = process->runtime->ops;
+
+	return ops->find_recipe && ops->find_recipe(process, thread_pointer, recipe);
 }
 
 /* --- frames ----------------------------------------------------------------------------------- */
@@ -135,7 +146,7 @@ size_t runtime_read_frames(const struct runtime_process *process, const struct s
 		piece = sample_next_stack(piece);
 		i++;
 	}
-	if (i == vcpu->n_stacks)
+	if (i == vcpu->n_stacks || !ops->read_frame)
 		return 0;
 	words = (const uint64_t *)(piece + 1);
 	n_nodes = piece->size_bytes / (ops->n_words * sizeof(*words));
@@ -149,6 +160,50 @@ size_t runtime_read_frames(const struct runtime_process *process, const struct s
 	if (ops->main_code && n_nodes && n < RUNTIME_MAX_FRAMES)
 		frames[n++] = (struct runtime_frame){ .code = ops->main_code, .outermost = true };
 	return n;
+}
+
+bool runtime_is_native(const struct runtime *runtime)
+{
+	return runtime->ops->read_native;
+}
+
+size_t runtime_read_native(const struct runtime_process *process,
+			   const struct runtime_native *native, struct runtime_frame *frames,
+			   size_t capacity)
+{
+	return process->runtime->ops->read_native(process, native, frames, capacity);
+}
+
+bool runtime_prepare(struct runtime_process *process)
+{
+	const struct language_ops *ops = process->runtime->ops;
+
+	return !ops->prepare || ops->prepare(process);
+}
+
+bool runtime_find_caller(const struct runtime_process *process, const struct runtime_native *native,
+			 struct runtime_caller *caller)
+{
+	const struct language_ops *ops = process->runtime->ops;
+
+	return ops->find_caller && ops->find_caller(process, native, caller);
+}
+
+bool runtime_read_stack(const struct sample_vcpu *vcpu, uint64_t address, uint64_t *words, size_t n)
+{
+	const struct sample_stack *piece = sample_first_stack(vcpu);
+	size_t bytes = n * sizeof(*words);
+
+	for (unsigned i = 0; i < vcpu->n_stacks; i++, piece = sample_next_stack(piece)) {
+		uint64_t offset = address - piece->address;
+
+		if (piece->kind == STACK_LIST || offset >= piece->size_bytes ||
+		    piece->size_bytes - offset < bytes)
+			continue;
+		memcpy(words, (const char *)(piece + 1) + offset, bytes);
+		return true;
+	}
+	return false;
 }
 
 bool runtime_check_code(const struct runtime_process *process, const struct runtime_frame *frame,

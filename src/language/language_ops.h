@@ -19,13 +19,22 @@ struct runtime {
 
 struct language_ops {
 	const char *exports[RUNTIME_MAX_EXPORTS]; /* symbols; the first must be there */
-	const char *const *loops;                 /* functions; ends with NULL */
+	const char *const
+		*loops; /* patterns of functions, as fnmatch() takes them; ends with NULL */
 	/*
 	 * Sets runtime->layout, or leaves it NULL. FILE is the runtime's, NAME its name. Returns
 	 * false if the version is not known.
 	 */
 	bool (*find_layout)(struct elf_file *file, const char *name, struct runtime *runtime);
 	/* The other functions are those of language.h. */
+	/* NULL: functions are not on the thread's own stack. Otherwise, read_frame is NULL. */
+	size_t (*read_native)(const struct runtime_process *process,
+			      const struct runtime_native *native, struct runtime_frame *frames,
+			      size_t capacity);
+	bool (*prepare)(struct runtime_process *process); /* NULL: nothing is found once */
+	/* NULL: frame pointers lead to all callers. */
+	bool (*find_caller)(const struct runtime_process *process,
+			    const struct runtime_native *native, struct runtime_caller *caller);
 	bool (*find_recipe)(const struct runtime_process *process, uint64_t thread_pointer,
 			    struct recipe *recipe);
 	/* Makes a frame of the copied WORDS of a node. Returns false if the node is no function. */
@@ -60,6 +69,13 @@ static inline bool runtime_is_pointer(uint64_t word)
 {
 	return word && word % sizeof(word) == 0 && !(word >> 47);
 }
+
+/* Copies N bytes of the file from ADDRESS on. Returns false if not all are there. */
+bool runtime_read_file(struct elf_file *file, uint64_t address, void *bytes, size_t n);
+
+/* Copies N words from ADDRESS on of the stack that VCPU has copied. False: it has not all. */
+bool runtime_read_stack(const struct sample_vcpu *vcpu, uint64_t address, uint64_t *words,
+			size_t n);
 
 /* Sets name->file to the last component of PATH. */
 void runtime_set_file(struct runtime_name *name, const char *path);

@@ -108,21 +108,13 @@ enum {
 #define DEBUG_MAX_OFFSET 4096 /* larger ones are not believed */
 #define COMPACT_BYTES    16   /* PyCompactUnicodeObject has so much more than PyASCIIObject */
 
-static bool python_read_file(struct elf_file *file, uint64_t address, void *buffer, size_t bytes)
-{
-	uint64_t offset, left;
-
-	return address && elf_find_offset(file, address, &offset, &left) && bytes <= left &&
-	       elf_read(file, offset, buffer, bytes) == bytes;
-}
-
 /* Reads the layout that _PyRuntime describes. Returns false if it describes none. */
 static bool python_read_debug_offsets(struct elf_file *file, uint64_t address,
 				      struct python_layout *layout)
 {
 	uint64_t words[N_DEBUG_WORDS];
 
-	if (!python_read_file(file, address, words, sizeof(words)) ||
+	if (!runtime_read_file(file, address, words, sizeof(words)) ||
 	    memcmp(&words[DEBUG_COOKIE], "xdebugpy", 8) != 0 ||
 	    words[DEBUG_VERSION] >> 16 != 0x030d)
 		return false;
@@ -157,7 +149,7 @@ static unsigned python_find_version(struct elf_file *file, const char *name, uin
 	const char *digits = strstr(name, "python3.");
 	uint64_t version;
 
-	if (python_read_file(file, address, &version, sizeof(version)) && version >> 24 == 3)
+	if (runtime_read_file(file, address, &version, sizeof(version)) && version >> 24 == 3)
 		return (unsigned)(version >> 16);
 	return digits ? 0x0300 | (unsigned)strtoul(digits + strlen("python3."), NULL, 10) : 0;
 }

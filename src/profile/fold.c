@@ -325,26 +325,6 @@ static void fold_count_address(struct fold *fold, const struct sample_vcpu *vcpu
 
 /* --- interpreted programs --------------------------------------------------------------------- */
 
-/*
- * Finds the functions of the program that an interpreter runs for the vCPU's user code. It is known
- * whose code that is, so there is a system.
- */
-static void fold_find_program(struct fold *fold, const struct sample_vcpu *vcpu)
-{
-	struct runtimes_sample sample = { .vcpu = vcpu,
-					  .space = fold->user,
-					  .memory = os_get_memory(fold->settings.os),
-					  .root = walk_root(&vcpu->regs),
-					  .time_ns = fold->time_ns,
-					  .control = fold->settings.control };
-
-	if (!sample.memory)
-		return;
-	if (sample_get_user_tables(vcpu).value)
-		sample.root.cr3 = sample_get_user_space(vcpu);
-	runtimes_find(fold->settings.runtimes, &sample, &fold->program);
-}
-
 /* The frame of the interpreter's loop, if only an address in it is known; otherwise FRAME_NONE. */
 static uint32_t fold_find_loop(struct fold *fold)
 {
@@ -380,22 +360,27 @@ static size_t fold_find_program_start(const struct fold *fold, unsigned loop, un
 }
 
 /*
- * Pushes the functions that the LOOP-th call runs, outermost first; the innermost ones if not all
- * have room. Returns how many frames there are then.
+ * Pushes the program's functions from END - 1 down to START, outermost first; the innermost ones if
+ * not all have room. Returns how many frames there are then.
  */
-static size_t fold_push_program(struct fold *fold, size_t n, unsigned loop, unsigned n_loops)
+static size_t fold_push_program(struct fold *fold, size_t n, size_t start, size_t end)
 {
-	size_t start = fold_find_program_start(fold, loop, n_loops);
-	size_t at = fold_find_program_start(fold, loop + 1, n_loops);
 	/* The frames of the stack need room, too. */
 	size_t taken = n + fold->stack.n_frames + FOLD_MAX_MARKS;
 	size_t room = taken < SNAPSHOT_MAX_DEPTH ? SNAPSHOT_MAX_DEPTH - taken : 0;
 
-	if (at - start > room)
-		at = start + room;
-	while (at > start)
-		fold->frames[n++] = fold->program.frames[--at].frame;
+	if (end - start > room)
+		end = start + room;
+	while (end > start)
+		fold->frames[n++] = fold->program.frames[--end].frame;
 	return n;
+}
+
+/* fold_push_program() with the functions that the LOOP-th call runs. */
+static size_t fold_push_loop(struct fold *fold, size_t n, unsigned loop, unsigned n_loops)
+{
+	return fold_push_program(fold, n, fold_find_program_start(fold, loop, n_loops),
+				 fold_find_program_start(fold, loop + 1, n_loops));
 }
 
 /* Pushes ID, the frame I of the stack. Returns how many frames there are then. */
@@ -451,16 +436,41 @@ static size_t fold_push_merged(struct fold *fold, size_t n, struct name_answer *
 		n_loops += fold_is_loop(fold, fold->named[i], found);
 	loop = n_loops;
 	if (!n_loops)
-		n = fold_push_program(fold, n, 0, 1);
+		n = fold_push_loop(fold, n, 0, 1);
 	for (unsigned i = fold->stack.n_frames; i > 0; i--) {
 		size_t before = n;
 
 		pushed = fold_is_loop(fold, fold->named[i - 1], found);
 		if (pushed)
-			n = fold_push_program(fold, n, --loop, n_loops);
+			n = fold_push_loop(fold, n, --loop, n_loops);
 		pushed &= n > before;
 		if (!pushed)
 			n = fold_push_one(fold, n, i - 1, fold->named[i - 1]);
+	}
+	fold->ends_in_program = pushed;
+	return n;
+}
+
+/*
+ * fold_push_stack() with the program's functions in place of the frames that run them. Frames of
+ * the interpreter's own, such as one that runs a single instruction of a function, are left out.
+ */
+static size_t fold_push_native(struct fold *fold, size_t n, struct name_answer *answer)
+{
+	size_t end = fold->program.n;
+	bool pushed = false;
+
+	fold_name_frames(fold, answer);
+	for (unsigned i = fold->stack.n_frames; i > 0; i--) {
+		size_t start = end - fold->program.counts[i - 1];
+		uint32_t id = fold->named[i - 1];
+
+		if (start < end)
+			n = fold_push_program(fold, n, start, end);
+		else if (!pushed || !fold_is_loop(fold, id, FRAME_NONE))
+			n = fold_push_one(fold, n, i - 1, id);
+		pushed = start < end || (pushed && fold_is_loop(fold, id, FRAME_NONE));
+		end = start;
 	}
 	fold->ends_in_program = pushed;
 	return n;
@@ -478,9 +488,17 @@ static size_t fold_name_stack(struct fold *fold, struct name_answer *answer)
 	size_t n = fold_push_task(fold);
 
 	*answer = (struct name_answer){ .quality = NAME_UNKNOWN, .cause = UNKNOWN_NO_FRAME };
+	fold->ends_in_program = false;
 	if (!unwind_is_rooted(stack))
 		fold->frames[n++] = FRAME_TRUNCATED;
-	n = fold->program.n ? fold_push_merged(fold, n, answer) : fold_push_stack(fold, n, answer);
+	if (!fold->program.n)
+		n = fold_push_stack(fold, n, answer);
+	else if (fold->program.counts)
+		n = fold_push_native(fold, n, answer);
+	else
+		n = fold_push_merged(fold, n, answer);
+	if (fold->ends_in_program)
+		answer->quality = NAME_SYMBOL;
 	fold->counts.frames += stack->n_frames;
 	fold_count_name(fold, answer);
 	return n;
@@ -535,10 +553,8 @@ static void fold_add_stack(struct fold *fold, const struct sample_vcpu *vcpu,
 	struct name_answer answer;
 	size_t n;
 
-	fold->program.n = 0;
-	fold->ends_in_program = false;
-	if (fold->user_whole && fold->settings.runtimes && stack->parts[UNWIND_USER].walked)
-		fold_find_program(fold, vcpu);
+	if (fold->has_program && stack->parts[UNWIND_USER].walked)
+		runtimes_find(fold->settings.runtimes, &fold->program);
 	n = fold_name_stack(fold, &answer);
 	fold->n_frames = n;
 	states->last_frame = n > 0 ? fold->frames[n - 1] : FRAME_ROOT;
@@ -554,12 +570,39 @@ static void fold_add_stack(struct fold *fold, const struct sample_vcpu *vcpu,
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
+/*
+ * Finds whether the vCPU's user code runs a program. It is known whose code that is, so there is a
+ * system.
+ */
+static void fold_begin_program(struct fold *fold, const struct sample_vcpu *vcpu)
+{
+	struct memory *memory = fold->settings.os ? os_get_memory(fold->settings.os) : NULL;
+
+	fold->program.n = 0;
+	fold->has_program = false;
+	if (!fold->user_whole || !fold->settings.runtimes || !memory)
+		return;
+	fold->running = (struct runtimes_sample){ .vcpu = vcpu,
+						  .stack = &fold->stack,
+						  .space = fold->user,
+						  .memory = memory,
+						  .root = walk_root(&vcpu->regs),
+						  .time_ns = fold->time_ns,
+						  .control = fold->settings.control };
+	if (sample_get_user_tables(vcpu).value)
+		fold->running.root.cr3 = sample_get_user_space(vcpu);
+	fold->has_program = runtimes_begin(fold->settings.runtimes, &fold->running);
+}
+
 static void fold_unwind(struct fold *fold, const struct sample_vcpu *vcpu)
 {
+	const struct unwind_program *program =
+		fold->has_program ? runtimes_for_unwind(fold->settings.runtimes) : NULL;
 	const struct unwind_spaces spaces = { .kernel = space_for_unwind(fold->kernel),
 					      .user = space_for_unwind(fold->user),
 					      .user_whole = fold->user_whole,
-					      .user_ended = fold->task.ended };
+					      .user_ended = fold->task.ended,
+					      .program = program };
 
 	unwind_stack(vcpu, &spaces, fold->settings.how, &fold->stack);
 }
@@ -593,6 +636,7 @@ static bool fold_add_busy(struct fold *fold, const struct sample_vcpu *vcpu)
 		counts->early++;
 		return true;
 	}
+	fold_begin_program(fold, vcpu);
 	fold_unwind(fold, vcpu);
 	if (work_is_over(fold->settings.work))
 		return false;
@@ -640,6 +684,7 @@ size_t fold_find_frames(struct fold *fold, const struct os_task *task,
 	fold->kernel = os_get_kernel(fold->settings.os);
 	fold->user = task->user;
 	fold->user_whole = task->user;
+	fold->has_program = false;
 	fold_unwind(fold, vcpu);
 	fold_count_stack(fold);
 	fold->program.n = 0;

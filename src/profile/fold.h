@@ -62,6 +62,8 @@ struct fold {
 	struct os_task task;
 	struct unwind_stack stack;
 	bool walked_whole; /* see fold_get_reached() */
+	bool has_program;  /* the user code runs a program */
+	struct runtimes_sample running;      /* if it does */
 	struct program_stack program;        /* functions that the stack's interpreter runs */
 	bool ends_in_program;                /* the innermost frame is one of these functions */
 	uint32_t named[UNWIND_MAX_FRAMES];   /* the frames of the stack, innermost first */

@@ -19,14 +19,12 @@
 #define RUNTIMES_MAX_RETRY_NS 3000000000ULL /* the longest time, after several failures */
 
 struct runtimes_process {
-	uint64_t generation;           /* the space's; 0: the place is free */
-	uint64_t tables;               /* number of the address space */
-	const struct runtime *runtime; /* NULL: the process runs none */
-	uint64_t bias;
+	uint64_t generation;            /* the space's; 0: the place is free */
+	uint64_t tables;                /* number of the address space */
+	struct runtime_process running; /* its runtime is NULL if the process runs none */
 	uint64_t loop; /* an address in the interpreter's loop; 0: not known */
-	bool has_recipe;
-	uint64_t due_ns,
-		delay_ns; /* when a recipe is searched for again, and how long after that */
+	bool ready;    /* the sampler has a recipe, or the process is prepared */
+	uint64_t due_ns, delay_ns; /* when that is tried again, and how long after that */
 };
 
 struct runtimes_code {
@@ -36,12 +34,24 @@ struct runtimes_code {
 };
 
 struct runtimes {
+	struct unwind_program unwind; /* first: runtimes_find_caller() is given a pointer to it */
 	struct frames *frames;
+	const struct runtimes_sample *sample; /* the current one */
+	struct runtimes_process *process;     /* the one of the sample */
 	struct runtimes_process processes[RUNTIMES_MAX_PROCESSES];
 	struct runtime_frame found[RUNTIME_MAX_FRAMES];
 	struct program_frame named[RUNTIME_MAX_FRAMES];
+	uint16_t counts[UNWIND_MAX_FRAMES];
 	struct runtimes_code codes[RUNTIMES_MAX_CODES];
 };
+
+static bool runtimes_find_caller(const struct unwind_program *unwind,
+				 const struct runtime_native *native, struct runtime_caller *caller)
+{
+	const struct runtimes *runtimes = (const struct runtimes *)unwind;
+
+	return runtime_find_caller(&runtimes->process->running, native, caller);
+}
 
 struct xtop_error *runtimes_create(struct frames *frames, struct runtimes **runtimesp)
 {
@@ -49,6 +59,7 @@ struct xtop_error *runtimes_create(struct frames *frames, struct runtimes **runt
 
 	if (!runtimes)
 		return error_create("out of memory");
+	runtimes->unwind.find_caller = runtimes_find_caller;
 	runtimes->frames = frames;
 	*runtimesp = runtimes;
 	return NULL;
@@ -56,6 +67,8 @@ struct xtop_error *runtimes_create(struct frames *frames, struct runtimes **runt
 
 void runtimes_destroy(struct runtimes *runtimes)
 {
+	for (size_t i = 0; runtimes && i < RUNTIMES_MAX_PROCESSES; i++)
+		free(runtimes->processes[i].running.state);
 	free(runtimes);
 }
 
@@ -72,30 +85,61 @@ static struct runtimes_process *runtimes_find_process(struct runtimes *runtimes,
 
 	if (process->generation == generation && process->tables == tables)
 		return process;
+	free(process->running.state);
+	*process = (struct runtimes_process){ .generation = generation, .tables = tables };
 	mapping = space_find_runtime(sample->space);
-	*process = (struct runtimes_process){ .generation = generation,
-					      .tables = tables,
-					      .runtime = mapping ? mapping->image->runtime : NULL,
-					      .bias = mapping ? mapping->bias : 0 };
+	if (mapping)
+		process->running = (struct runtime_process){ .runtime = mapping->image->runtime,
+							     .bias = mapping->bias };
 	return process;
 }
 
-/* Searches for a recipe if that is due. */
-static void runtimes_update_recipe(struct runtimes_process *process,
-				   const struct runtime_process *running,
-				   const struct runtimes_sample *sample)
+static bool runtimes_find_recipe(struct runtimes_process *process,
+				 const struct runtimes_sample *sample)
 {
 	struct recipe recipe;
 
-	if (process->has_recipe || !sample->control || sample->time_ns < process->due_ns)
+	if (!runtime_find_recipe(&process->running, sample->vcpu->regs.fs_base, &recipe))
+		return false;
+	control_set_recipe(sample->control, process->tables, &recipe);
+	return true;
+}
+
+/* Prepares the process, or searches for a recipe, if that is due. */
+static void runtimes_update(struct runtimes_process *process, const struct runtimes_sample *sample)
+{
+	bool native = runtime_is_native(process->running.runtime);
+
+	if (process->ready || sample->time_ns < process->due_ns || (!native && !sample->control))
 		return;
 	process->delay_ns = process->delay_ns ? 2 * process->delay_ns : RUNTIMES_RETRY_NS;
 	if (process->delay_ns > RUNTIMES_MAX_RETRY_NS)
 		process->delay_ns = RUNTIMES_MAX_RETRY_NS;
 	process->due_ns = sample->time_ns + process->delay_ns;
-	process->has_recipe = runtime_find_recipe(running, sample->vcpu->regs.fs_base, &recipe);
-	if (process->has_recipe)
-		control_set_recipe(sample->control, process->tables, &recipe);
+	process->ready =
+		native ? runtime_prepare(&process->running) : runtimes_find_recipe(process, sample);
+}
+
+bool runtimes_begin(struct runtimes *runtimes, const struct runtimes_sample *sample)
+{
+	struct runtimes_process *process = runtimes_find_process(runtimes, sample);
+
+	runtimes->sample = sample;
+	runtimes->process = process;
+	if (!process->running.runtime)
+		return false;
+	process->running.memory = sample->memory;
+	process->running.root = sample->root;
+	runtimes_update(process, sample);
+	return true;
+}
+
+const struct unwind_program *runtimes_for_unwind(const struct runtimes *runtimes)
+{
+	const struct runtimes_process *process = runtimes->process;
+
+	return process->ready && runtime_is_native(process->running.runtime) ? &runtimes->unwind
+									     : NULL;
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -117,13 +161,12 @@ static uint32_t runtimes_intern(struct runtimes *runtimes, const struct runtime_
 			     name.line);
 }
 
-static uint32_t runtimes_name(struct runtimes *runtimes, uint64_t generation,
-			      const struct runtime_process *running,
-			      const struct runtime_frame *frame)
+static uint32_t runtimes_name(struct runtimes *runtimes, const struct runtime_frame *frame)
 {
+	const struct runtime_process *running = &runtimes->process->running;
+	uint64_t generation = runtimes->process->generation, check;
 	struct runtimes_code *code =
 		&runtimes->codes[hash_slot(frame->code ^ generation << 32, RUNTIMES_MAX_CODES)];
-	uint64_t check;
 
 	if (!runtime_check_code(running, frame, &check))
 		return runtimes_intern_unreadable(runtimes);
@@ -136,27 +179,74 @@ static uint32_t runtimes_name(struct runtimes *runtimes, uint64_t generation,
 	return code->frame;
 }
 
-void runtimes_find(struct runtimes *runtimes, const struct runtimes_sample *sample,
-		   struct program_stack *program)
-{
-	struct runtimes_process *process = runtimes_find_process(runtimes, sample);
-	struct runtime_process running = { .runtime = process->runtime,
-					   .bias = process->bias,
-					   .memory = sample->memory,
-					   .root = sample->root };
+/* --- functions on the thread's own stack ------------------------------------------------------ */
 
-	*program = (struct program_stack){ .n = 0 };
-	if (!process->runtime)
-		return;
-	runtimes_update_recipe(process, &running, sample);
-	program->frames = runtimes->named;
-	program->n = runtime_read_frames(&running, sample->vcpu, runtimes->found);
+/*
+ * Describes the frame I of the stack. Returns false if the code is neither the runtime's nor
+ * compiled at run time, or has a name that the process has written to its perf map.
+ */
+static bool runtimes_get_native(const struct runtimes *runtimes, unsigned i,
+				struct runtime_native *native)
+{
+	const struct space *space = runtimes->sample->space;
+	const struct unwind_stack *stack = runtimes->sample->stack;
+	const struct unwind_frame *frame = &stack->frames[i];
+	uint64_t code = unwind_frame_code(frame);
+	const struct mapping *mapping = space_find(space, code);
+	struct symtab_entry entry;
+
+	if (!(frame->flags & FRAME_USER) || !mapping)
+		return false;
+	*native = (struct runtime_native){
+		.vcpu = runtimes->sample->vcpu,
+		.address = frame->address,
+		.frame_pointer = frame->frame_pointer,
+		.interrupted = !(frame->flags & FRAME_RETURN),
+		.compiled = mapping->kind == MAPPING_ANONYMOUS,
+		.linked =
+			i + 1 == stack->n_frames || frame[1].frame_pointer != frame->frame_pointer,
+	};
+	if (!native->compiled)
+		return mapping->image &&
+		       mapping->image->runtime == runtimes->process->running.runtime;
+	return !mapping->image || !space_find_symbol(space, code, &entry, &mapping);
+}
+
+/* Finds the functions in each frame of the user's stack. */
+static size_t runtimes_read_native(struct runtimes *runtimes)
+{
+	struct runtime_native native;
+	size_t n = 0;
+
+	for (unsigned i = 0; i < runtimes->sample->stack->n_frames; i++) {
+		runtimes->counts[i] = 0;
+		if (!runtimes_get_native(runtimes, i, &native))
+			continue;
+		runtimes->counts[i] =
+			(uint16_t)runtime_read_native(&runtimes->process->running, &native,
+						      runtimes->found + n, RUNTIME_MAX_FRAMES - n);
+		n += runtimes->counts[i];
+	}
+	return n;
+}
+
+void runtimes_find(struct runtimes *runtimes, struct program_stack *program)
+{
+	struct runtimes_process *process = runtimes->process;
+
+	*program = (struct program_stack){ .frames = runtimes->named };
+	if (runtime_is_native(process->running.runtime)) {
+		program->n = process->ready ? runtimes_read_native(runtimes) : 0;
+		program->counts = runtimes->counts;
+	} else {
+		program->n = runtime_read_frames(&process->running, runtimes->sample->vcpu,
+						 runtimes->found);
+	}
 	for (size_t i = 0; i < program->n; i++) {
 		runtimes->named[i].outermost = runtimes->found[i].outermost;
-		runtimes->named[i].frame =
-			runtimes_name(runtimes, process->generation, &running, &runtimes->found[i]);
+		runtimes->named[i].frame = runtimes_name(runtimes, &runtimes->found[i]);
 	}
 	if (program->n && !process->loop)
-		process->loop = runtime_find_loop(&running, &runtimes->found[0]);
+		process->loop = runtime_find_loop(&process->running, &runtimes->found[0]);
 	program->loop = process->loop;
 }

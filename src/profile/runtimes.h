@@ -12,6 +12,7 @@
 #include "xtop/profile/frames.h"
 #include "xtop/sample/control.h"
 #include "xtop/symbol/image.h"
+#include "xtop/unwind/unwind.h"
 
 #define RUNTIMES_MAX_PROCESSES 256              /* processes that are known; a power of two */
 #define RUNTIMES_MAX_CODES     LIMIT(16384, 64) /* code objects whose names are kept */
@@ -24,6 +25,7 @@ void runtimes_destroy(struct runtimes *runtimes); /* NULL allowed */
 /* A sample of user code. */
 struct runtimes_sample {
 	const struct sample_vcpu *vcpu;
+	const struct unwind_stack *stack; /* the frames of the vCPU's stack */
 	const struct space *space; /* the process's code */
 	struct memory *memory;
 	struct memory_root root; /* the process's page tables */
@@ -40,14 +42,22 @@ struct program_frame {
 struct program_stack {
 	const struct program_frame *frames; /* innermost first */
 	size_t n;                           /* at most RUNTIME_MAX_FRAMES */
+	/* how many of these each frame of the stack runs; NULL: they are not in its frames */
+	const uint16_t *counts;
 	uint64_t loop; /* an address in the interpreter's loop; 0: its symbol tells */
 };
 
 /*
- * Finds the functions of SAMPLE's program, innermost first. PROGRAM->n is 0 also while the sampler
- * has no recipe yet. The frames live until the next call.
+ * Finds whether the process of SAMPLE, which lives until the last call for it, runs a program. The
+ * stack need not be walked yet.
  */
-void runtimes_find(struct runtimes *runtimes, const struct runtimes_sample *sample,
-		   struct program_stack *program);
+bool runtimes_begin(struct runtimes *runtimes, const struct runtimes_sample *sample);
+/* Knows frames of the program, for the walk; NULL: it has none that need that. */
+const struct unwind_program *runtimes_for_unwind(const struct runtimes *runtimes);
+/*
+ * Finds the functions of the sample's program, innermost first. PROGRAM->n is 0 also while the
+ * sampler has no recipe yet. The frames live until the next call.
+ */
+void runtimes_find(struct runtimes *runtimes, struct program_stack *program);
 
 #endif

@@ -66,3 +66,28 @@ bool cursor_peek_short(struct cursor *cursor, uint64_t address, uint64_t *words,
 {
 	return cursor_widen(cursor_peek_bytes(cursor, address, n * sizeof(uint32_t)), words, n);
 }
+
+/* No frame is longer: a caller further away is none. */
+#define CURSOR_FRAME_MAX_BYTES (1 << 20)
+
+enum unwind_step cursor_step_to(struct cursor *cursor, const struct runtime_caller *caller)
+{
+	uint64_t address, frame_pointer = cursor->regs[REG_RBP];
+
+	if (cursor->word_bytes != sizeof(address))
+		return STEP_NOT_COVERED;
+	if (caller->stack_pointer - cursor->regs[REG_SP] > CURSOR_FRAME_MAX_BYTES)
+		return STEP_BAD;
+	if (!cursor_read(cursor, caller->return_at, &address, 1) ||
+	    (caller->frame_pointer_at &&
+	     !cursor_read(cursor, caller->frame_pointer_at, &frame_pointer, 1)))
+		return STEP_CUT;
+	if (caller->frame_pointer_at)
+		cursor->known |= 1U << REG_RBP;
+	cursor->known &= 1U << REG_PC | 1U << REG_SP | 1U << REG_RBP;
+	cursor->regs[REG_PC] = address;
+	cursor->regs[REG_SP] = caller->stack_pointer;
+	cursor->regs[REG_RBP] = frame_pointer;
+	cursor->interrupted = false;
+	return STEP_CALLER;
+}

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "unwind/register_numbers.h"
+#include "xtop/language/language.h"
 #include "xtop/sample/go_stacks.h"
 #include "xtop/sample/sample.h"
 
@@ -136,6 +137,15 @@ static inline bool cursor_is_i386(const struct cursor *cursor)
 
 /* A step from x86 code. The return address lies SKIP words above the stack pointer. */
 enum unwind_step cursor_step_leaf(struct cursor *cursor, unsigned skip); /* cursor_x86.c */
+
+/* The value of the register that frame pointers are in; 0: not known. */
+static inline uint64_t cursor_frame_pointer(const struct cursor *cursor)
+{
+	return cursor->known >> REG_RBP & 1 ? cursor->regs[REG_RBP] : 0;
+}
+
+/* A step from code of 64 bits to CALLER. */
+enum unwind_step cursor_step_to(struct cursor *cursor, const struct runtime_caller *caller);
 
 /* The address to look up in a table. */
 static inline uint64_t cursor_pc(const struct cursor *cursor)

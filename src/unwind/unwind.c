@@ -172,6 +172,25 @@ static enum unwind_step unwind_by_fp(struct walk *walk, bool followed)
 	return STEP_NOT_COVERED;
 }
 
+/* Makes a step from code that its process has compiled. */
+static enum unwind_step unwind_by_program(struct walk *walk)
+{
+	const struct unwind_program *program = walk->spaces->program;
+	struct cursor *cursor = &walk->cursor;
+	const struct runtime_native native = { .vcpu = cursor->vcpu,
+					       .address = cursor->regs[REG_PC],
+					       .stack_pointer = cursor->regs[REG_SP],
+					       .frame_pointer = cursor_frame_pointer(cursor),
+					       .interrupted = cursor->interrupted,
+					       .compiled = true };
+	struct runtime_caller caller;
+
+	if (!program->find_caller(program, &native, &caller))
+		return STEP_NOT_COVERED;
+	walk->by = UNWIND_BY_CFI;
+	return cursor_step_to(cursor, &caller);
+}
+
 static enum unwind_step unwind_choose(struct walk *walk)
 {
 	enum unwind_step step = STEP_NOT_COVERED;
@@ -180,6 +199,8 @@ static enum unwind_step unwind_choose(struct walk *walk)
 	walk->by = UNWIND_BY_REGISTERS;
 	if (walk->has_tables)
 		step = unwind_by_tables(walk);
+	else if (walk->cursor.user && walk->spaces->program && walk->how == UNWIND_AUTO)
+		step = unwind_by_program(walk);
 	if (step == STEP_NOT_COVERED && (walk->how == UNWIND_AUTO || walk->how == UNWIND_FP))
 		step = unwind_by_fp(walk, followed);
 	return step;
@@ -196,7 +217,10 @@ static void unwind_push(struct walk *walk, uint32_t flags)
 	if (walk->cursor.user)
 		flags |= FRAME_USER;
 	stack->frames[stack->n_frames++] =
-		(struct unwind_frame){ walk->cursor.regs[REG_PC], flags, walk->by };
+		(struct unwind_frame){ .address = walk->cursor.regs[REG_PC],
+				       .frame_pointer = cursor_frame_pointer(&walk->cursor),
+				       .flags = flags,
+				       .by = walk->by };
 }
 
 /*

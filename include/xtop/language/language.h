@@ -9,6 +9,12 @@
  *   runtime_read_frames()     a sample with STACK_LIST ─► code objects, innermost first
  *   runtime_read_name()       a code object in the process's memory ─► function, file, line
  *
+ * Some languages keep their functions on the thread's own stack, and have no recipe:
+ *
+ *   runtime_prepare()         a process ─► what is found once
+ *   runtime_read_native()     a frame of the stack ─► code objects, innermost first
+ *   runtime_find_caller()     a frame without unwind tables ─► where its caller's registers are
+ *
  * Each language is a table of functions (language/language_ops.h), in a file of its own. All bytes
  * come from the guest. Resolver's thread.
  */
@@ -40,6 +46,7 @@ struct runtime_process {
 	uint64_t bias; /* added to an address in the runtime's file gives the address in memory */
 	struct memory *memory;
 	struct memory_root root;
+	void *state; /* from malloc(); what runtime_prepare() has found; NULL: nothing yet */
 };
 
 /*
@@ -60,6 +67,39 @@ struct runtime_frame {
 /* The frames in VCPU's STACK_LIST, innermost first, at most RUNTIME_MAX_FRAMES. */
 size_t runtime_read_frames(const struct runtime_process *process, const struct sample_vcpu *vcpu,
 			   struct runtime_frame *frames);
+
+/* A frame of a thread's own stack. */
+struct runtime_native {
+	const struct sample_vcpu *vcpu; /* has the copied stack */
+	uint64_t address;               /* the next instruction, or a return address */
+	uint64_t stack_pointer;         /* for runtime_find_caller() */
+	uint64_t frame_pointer;         /* 0: not known */
+	bool interrupted;               /* `address` is the next instruction */
+	bool compiled;                  /* the code is in no file */
+	bool linked; /* the caller has another frame pointer; for runtime_read_native() */
+};
+
+/* Where a frame's caller and its registers are. */
+struct runtime_caller {
+	uint64_t return_at;        /* address of the return address */
+	uint64_t frame_pointer_at; /* address of the frame pointer; 0: the register still has it */
+	uint64_t stack_pointer;    /* the caller's, after the return */
+};
+
+/* Whether the functions of the runtime's programs are on the threads' own stacks. */
+bool runtime_is_native(const struct runtime *runtime);
+/* Finds what is found once of a process. False: it cannot be found now. */
+bool runtime_prepare(struct runtime_process *process);
+/*
+ * The functions that run in the frame NATIVE, innermost first, at most CAPACITY; 0: it runs code
+ * that is none of the program.
+ */
+size_t runtime_read_native(const struct runtime_process *process,
+			   const struct runtime_native *native, struct runtime_frame *frames,
+			   size_t capacity);
+/* False: nothing is known of the caller of NATIVE, or frame pointers lead to it. */
+bool runtime_find_caller(const struct runtime_process *process, const struct runtime_native *native,
+			 struct runtime_caller *caller);
 
 /* What a code object says of its function. Strings are raw. */
 struct runtime_name {

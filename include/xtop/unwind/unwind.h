@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "xtop/base/error.h"
+#include "xtop/language/language.h"
 #include "xtop/sample/sample.h"
 
 #define UNWIND_MAX_FRAMES 512
@@ -118,11 +119,18 @@ struct unwind_space {
 	bool (*find_function)(const struct unwind_space *space, uint64_t address, uint64_t *start);
 };
 
+/* Knows frames of code that a process has compiled. Implemented by profile/runtimes.c. */
+struct unwind_program {
+	bool (*find_caller)(const struct unwind_program *program,
+			    const struct runtime_native *native, struct runtime_caller *caller);
+};
+
 struct unwind_spaces {
 	const struct unwind_space *kernel, *user; /* NULL: the space is unknown */
 	bool user_whole; /* `user` knows all user code: other addresses have no code */
 	/* the task has since given up its memory, so bytes may be missing for good */
 	bool user_ended;
+	const struct unwind_program *program; /* NULL: nothing is known of code without tables */
 };
 
 /* --- unwind.c: one stack ---------------------------------------------------------------------- */
@@ -153,7 +161,7 @@ enum unwind_by {
 	UNWIND_BY_ORC,
 	UNWIND_BY_GO,
 	UNWIND_BY_SEH,
-	UNWIND_BY_CFI,
+	UNWIND_BY_CFI,      /* call-frame information, or what a runtime keeps of compiled code */
 	UNWIND_BY_COMPUTED, /* rows computed from instructions */
 	UNWIND_BY_FP,       /* frame pointers, in code that is known to keep them */
 	UNWIND_BY_GUESS,    /* frame pointers, in code that may not keep them */
@@ -162,6 +170,7 @@ enum unwind_by {
 
 struct unwind_frame {
 	uint64_t address;
+	uint64_t frame_pointer; /* the value of the register in this frame; 0: not known */
 	uint32_t flags; /* enum unwind_frame_flag */
 	enum unwind_by by;
 };
