@@ -152,7 +152,8 @@ size_t runtime_read_frames(const struct runtime_process *process, const struct s
 	n_nodes = piece->size_bytes / (ops->n_words * sizeof(*words));
 	for (size_t j = 0; j < n_nodes && n < RUNTIME_MAX_FRAMES; j++, words += ops->n_words) {
 		frames[n] = (struct runtime_frame){ .code = 0 };
-		if (j + ops->n_outer < n_nodes && ops->read_frame(process, words, &frames[n]))
+		if (j + ops->n_outer < n_nodes &&
+		    ops->read_frame(process, words, n_nodes - j - 1, &frames[n]))
 			n++;
 		else if (n && (frames[n].outermost || j + ops->n_outer >= n_nodes))
 			frames[n - 1].outermost = true;
@@ -212,15 +213,28 @@ bool runtime_check_code(const struct runtime_process *process, const struct runt
 	return process->runtime->ops->check_code(process, frame, check);
 }
 
-void runtime_set_file(struct runtime_name *name, const char *path)
+/* Puts PREFIX before TEXT, which has CAPACITY bytes, and cuts the text's end if it has to. */
+static void runtime_put_before(char *text, size_t capacity, const char *prefix)
 {
-	const char *slash = strrchr(path, '/');
+	size_t n = strlen(prefix), length = strnlen(text, capacity - n - 1);
 
-	snprintf(name->file, sizeof(name->file), "%s", slash && slash[1] ? slash + 1 : path);
+	memmove(text + n, text, length);
+	memcpy(text, prefix, n);
+	text[n + length] = '\0';
 }
 
 bool runtime_read_name(const struct runtime_process *process, const struct runtime_frame *frame,
 		       struct runtime_name *name)
 {
-	return process->runtime->ops->read_name(process, frame, name);
+	const struct language_ops *ops = process->runtime->ops;
+	const char *slash;
+
+	*name = (struct runtime_name){ .line = 0 };
+	if (!ops->read_name(process, frame, name))
+		return false;
+	runtime_put_before(name->function, sizeof(name->function), ops->prefix);
+	slash = strrchr(name->file, '/');
+	if (slash && slash[1])
+		memmove(name->file, slash + 1, strlen(slash));
+	return true;
 }

@@ -18,6 +18,7 @@ struct runtime {
 };
 
 struct language_ops {
+	const char *prefix;                       /* begins all functions' names, such as "[py] " */
 	const char *exports[RUNTIME_MAX_EXPORTS]; /* symbols; the first must be there */
 	const char *const
 		*loops; /* patterns of functions, as fnmatch() takes them; ends with NULL */
@@ -37,11 +38,15 @@ struct language_ops {
 			    const struct runtime_native *native, struct runtime_caller *caller);
 	bool (*find_recipe)(const struct runtime_process *process, uint64_t thread_pointer,
 			    struct recipe *recipe);
-	/* Makes a frame of the copied WORDS of a node. Returns false if the node is no function. */
+	/*
+	 * Makes a frame of the copied WORDS of a node, which those of N_OUTER nodes further out
+	 * follow. Returns false if the node is no function.
+	 */
 	bool (*read_frame)(const struct runtime_process *process, const uint64_t *words,
-			   struct runtime_frame *frame);
+			   size_t n_outer, struct runtime_frame *frame);
 	bool (*check_code)(const struct runtime_process *process, const struct runtime_frame *frame,
 			   uint64_t *check);
+	/* Sets name->function without PREFIX, name->file to the path, and name->line. */
 	bool (*read_name)(const struct runtime_process *process, const struct runtime_frame *frame,
 			  struct runtime_name *name);
 	/* NULL: the symbols always name the loop. */
@@ -76,9 +81,6 @@ bool runtime_read_file(struct elf_file *file, uint64_t address, void *bytes, siz
 /* Copies N words from ADDRESS on of the stack that VCPU has copied. False: it has not all. */
 bool runtime_read_stack(const struct sample_vcpu *vcpu, uint64_t address, uint64_t *words,
 			size_t n);
-
-/* Sets name->file to the last component of PATH. */
-void runtime_set_file(struct runtime_name *name, const char *path);
 
 /* Whether POINTER, which the thread keeps, is what is searched for. */
 typedef bool runtime_is_right_fn(const struct runtime_process *process, uint64_t thread_pointer,

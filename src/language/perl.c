@@ -138,9 +138,9 @@ static bool perl_find_recipe(const struct runtime_process *process, uint64_t thr
 }
 
 static bool perl_read_frame(const struct runtime_process *process, const uint64_t *words,
-			    struct runtime_frame *frame)
+			    size_t n_outer, struct runtime_frame *frame)
 {
-	(void)process;
+	(void)process, (void)n_outer;
 	if (!words[WORD_TYPE] && !words[WORD_CV] && !words[WORD_RETURN]) {
 		frame->outermost = true; /* between two stacks */
 		return false;
@@ -253,26 +253,25 @@ static bool perl_read_name(const struct runtime_process *process, const struct r
 {
 	uint64_t body = runtime_read_word(process, frame->code + SV_BODY);
 	char package[RUNTIME_NAME_BYTES / 2], function[RUNTIME_NAME_BYTES / 2];
-	char path[RUNTIME_FILE_BYTES] = "";
 
 	if (frame->code == PERL_MAIN) {
-		snprintf(name->function, sizeof(name->function), "[pl] <main>");
-		*name->file = '\0';
+		snprintf(name->function, sizeof(name->function), "<main>");
 		return true;
 	}
 	if (perl_read_type(process, frame->code) != SV_TYPE_CV ||
 	    !perl_read_sub(process, body, package, function, sizeof(function)))
 		return false;
 	memory_read_string(process->memory, process->root,
-			   runtime_read_word(process, body + CV_FILE), path, sizeof(path));
-	snprintf(name->function, sizeof(name->function), "[pl] %s::%s", package, function);
-	runtime_set_file(name, path);
+			   runtime_read_word(process, body + CV_FILE), name->file,
+			   sizeof(name->file));
+	snprintf(name->function, sizeof(name->function), "%s::%s", package, function);
 	return true;
 }
 
 static const char *const perl_loops[] = { "Perl_runops_standard", "Perl_runops_debug", NULL };
 
 const struct language_ops perl_language = {
+	.prefix = "[pl] ",
 	.exports = { [EXPORT_LOOP] = "Perl_runops_standard", [EXPORT_KEY] = "PL_thr_key" },
 	.loops = perl_loops,
 	.find_layout = perl_find_layout,

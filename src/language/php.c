@@ -90,9 +90,9 @@ static bool php_find_recipe(const struct runtime_process *process, uint64_t thre
 }
 
 static bool php_read_frame(const struct runtime_process *process, const uint64_t *words,
-			   struct runtime_frame *frame)
+			   size_t n_outer, struct runtime_frame *frame)
 {
-	(void)process;
+	(void)process, (void)n_outer;
 	frame->code = words[WORD_FUNCTION];
 	frame->position = words[WORD_POSITION];
 	frame->outermost = words[WORD_CALL] & CALL_TOP;
@@ -165,29 +165,27 @@ static bool php_read_name(const struct runtime_process *process, const struct ru
 {
 	uint64_t scope = runtime_read_word(process, frame->code + FUNCTION_SCOPE);
 	uint64_t called = runtime_read_word(process, frame->code + FUNCTION_NAME);
-	char function[RUNTIME_NAME_BYTES / 2], class[RUNTIME_NAME_BYTES / 2],
-		path[RUNTIME_FILE_BYTES] = "";
+	char function[RUNTIME_NAME_BYTES / 2] = "<main>", class[RUNTIME_NAME_BYTES / 2];
 	unsigned type = php_read_type(process, frame->code);
 
 	if (!type || (called && !php_read_string(process, called, function, sizeof(function))) ||
 	    (scope && !php_read_string(process, runtime_read_word(process, scope + CLASS_NAME),
 				       class, sizeof(class))) ||
 	    (type != FUNCTION_INTERNAL &&
-	     !php_read_file(process, frame->code, path, sizeof(path), &name->line)))
+	     !php_read_file(process, frame->code, name->file, sizeof(name->file), &name->line)))
 		return false;
-	if (!called)
-		snprintf(name->function, sizeof(name->function), "[php] <main>");
-	else if (scope)
-		snprintf(name->function, sizeof(name->function), "[php] %s::%s", class, function);
+	/* The main part of a file that a method includes has the method's class. */
+	if (called && scope)
+		snprintf(name->function, sizeof(name->function), "%s::%s", class, function);
 	else
-		snprintf(name->function, sizeof(name->function), "[php] %s", function);
-	runtime_set_file(name, path);
+		snprintf(name->function, sizeof(name->function), "%s", function);
 	return true;
 }
 
 static const char *const php_loops[] = { "execute_ex", NULL };
 
 const struct language_ops php_language = {
+	.prefix = "[php] ",
 	.exports = { [EXPORT_GLOBALS] = "executor_globals", [EXPORT_LOOP] = "execute_ex" },
 	.loops = php_loops,
 	.find_layout = php_find_layout,

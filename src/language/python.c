@@ -240,11 +240,12 @@ static bool python_find_recipe(const struct runtime_process *process, uint64_t t
 }
 
 static bool python_read_frame(const struct runtime_process *process, const uint64_t *words,
-			      struct runtime_frame *frame)
+			      size_t n_outer, struct runtime_frame *frame)
 {
 	const struct python_layout *layout = python_layout_of(process);
 	uint8_t owner = (uint8_t)(words[WORD_OWNER] >> 8 * (layout->frame.owner % 8));
 
+	(void)n_outer;
 	frame->code = words[WORD_CODE];
 	frame->position = words[WORD_POSITION];
 	switch (layout->frame.entry) {
@@ -344,27 +345,21 @@ static bool python_read_name(const struct runtime_process *process,
 			     const struct runtime_frame *frame, struct runtime_name *name)
 {
 	const struct python_layout *layout = python_layout_of(process);
-	char function[RUNTIME_NAME_BYTES], path[RUNTIME_FILE_BYTES];
+	uint64_t called = runtime_read_word(process, frame->code + layout->code.name);
+	uint64_t path = runtime_read_word(process, frame->code + layout->code.filename);
 
-	if (!python_is_code(process, frame->code) ||
-	    !python_read_string(process,
-				runtime_read_word(process, frame->code + layout->code.name),
-				function, sizeof(function)) ||
-	    !python_read_string(process,
-				runtime_read_word(process, frame->code + layout->code.filename),
-				path, sizeof(path)) ||
-	    !memory_read_u32(process->memory, process->root, frame->code + layout->code.first_line,
-			     &name->line))
-		return false;
-	snprintf(name->function, sizeof(name->function), "[py] %s", function);
-	runtime_set_file(name, path);
-	return true;
+	return python_is_code(process, frame->code) &&
+	       python_read_string(process, called, name->function, sizeof(name->function)) &&
+	       python_read_string(process, path, name->file, sizeof(name->file)) &&
+	       memory_read_u32(process->memory, process->root,
+			       frame->code + layout->code.first_line, &name->line);
 }
 
 static const char *const python_loops[] = { "_PyEval_EvalFrameDefault",
 					    "_PyEval_EvalFrameDefault.cold", NULL };
 
 const struct language_ops python_language = {
+	.prefix = "[py] ",
 	.exports = { [EXPORT_CODE_TYPE] = "PyCode_Type",
 		     [EXPORT_RUNTIME] = "_PyRuntime",
 		     [EXPORT_VERSION] = "Py_Version" },

@@ -9,22 +9,20 @@
  *            └─────────────────┴────────────────────────┴─────────┘
  *
  * A control frame has begun with pc, sp, iseq, self and ep since 2.0. Its length differs between
- * versions, so it is searched for: all frames up to the end of the stack have to make sense. The
- * place of a function's names in struct rb_iseq_constant_body is searched for, too. A method of C
- * has a frame without iseq; it calls the loop again if it calls back.
+ * versions, so it is searched for: all frames up to the end of the stack have to make sense. A
+ * method of C has a frame without iseq; it calls the loop again if it calls back.
  */
 #include "config.h"
 
-#include "language/language_ops.h"
-
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "language/ruby_objects.h"
 
 #include "xtop/base/hash.h"
 
-enum { EXPORT_VERSION, EXPORT_CONTEXT };
-enum { WORD_ISEQ, WORD_PC, N_RUBY_WORDS };
+/* The words from WORD_PARENT on are in the frame's environment. */
+enum { WORD_ISEQ, WORD_PC, WORD_ENVIRONMENT, WORD_PARENT, WORD_METHOD, N_RUBY_WORDS };
+#define N_FAR_WORDS (N_RUBY_WORDS - WORD_PARENT)
 
 /* struct rb_execution_context_struct */
 #define CONTEXT_STACK        0
@@ -38,25 +36,24 @@ enum { FRAME_PC, FRAME_SP, FRAME_ISEQ, FRAME_SELF, FRAME_EP };
 #define FRAME_MAX_WORDS 9
 #define FRAME_CHECKED   4 /* innermost frames that are checked, besides the outermost ones */
 
-/* rb_iseq_t, and the part of struct rb_iseq_constant_body that is searched for its names */
-#define ISEQ_BODY         16
-#define BODY_CODE         8
-#define BODY_FIRST_WORD   8
-#define BODY_SEARCHED     48
-#define IMEMO_TYPE(flags) ((flags) >> 12 & 0xf)
-#define IMEMO_ISEQ        7
+/*
+ * An environment, to which a frame's ep points (vm_core.h, VM_ENV_DATA_INDEX_*). Words before that
+ * address: a block's parent environment, with flags in its low bits, and the method entry. One that
+ * outlives its frame is on the heap, and the word after the address has the object that keeps it.
+ */
+#define ENVIRONMENT_PARENT 8
+#define ENVIRONMENT_METHOD 16
+#define ENVIRONMENT_OBJECT 8
+#define PARENT_FLAGS       3ULL
+#define RUBY_MAX_PARENTS   16
 
-/* Every object begins with flags (include/ruby/internal/value_type.h, fl_type.h). */
-#define VALUE_TYPE(flags)    ((flags)&0x1f)
-#define T_STRING             5
-#define T_ARRAY              7
-#define T_IMEMO              26
-#define FLAG_USER_SHIFT      12
-#define STRING_ON_HEAP       (1ULL << (FLAG_USER_SHIFT + 1)) /* RSTRING_NOEMBED */
-#define STRING_LENGTH(flags) ((flags) >> (FLAG_USER_SHIFT + 2) & 0x1f)
-#define ARRAY_EMBEDDED       (1ULL << (FLAG_USER_SHIFT + 1))
-#define OBJECT_BODY          16
-#define RUBY_MAX_TEXT        4096
+/* rb_env_t, and rb_method_entry_t (method.h), in words */
+enum { KEPT_FLAGS, KEPT_ISEQ, KEPT_ENVIRONMENT, N_KEPT_WORDS };
+enum { METHOD_FLAGS, METHOD_CLASS, METHOD_DEFINITION, METHOD_ID, METHOD_OWNER, N_METHOD_WORDS };
+/* struct rb_method_definition_struct */
+#define DEFINITION_TYPE(word) ((word)&0xf)
+#define DEFINITION_ISEQ       0 /* the type of a method that is written in Ruby */
+#define DEFINITION_BODY       8
 
 static bool ruby_find_layout(struct elf_file *file, const char *name, struct runtime *runtime)
 {
@@ -65,13 +62,6 @@ static bool ruby_find_layout(struct elf_file *file, const char *name, struct run
 }
 
 /* --- frames ----------------------------------------------------------------------------------- */
-
-static bool ruby_is_iseq(const struct runtime_process *process, uint64_t iseq)
-{
-	uint64_t flags = runtime_is_pointer(iseq) ? runtime_read_word(process, iseq) : 0;
-
-	return VALUE_TYPE(flags) == T_IMEMO && IMEMO_TYPE(flags) == IMEMO_ISEQ;
-}
 
 struct ruby_stack {
 	uint64_t start, end, frame; /* bounds of values and frames; the innermost frame */
@@ -133,7 +123,7 @@ static bool ruby_is_context(const struct runtime_process *process, uint64_t thre
 static bool ruby_find_recipe(const struct runtime_process *process, uint64_t thread_pointer,
 			     struct recipe *recipe)
 {
-	uint64_t variable = process->runtime->exports[EXPORT_CONTEXT], context = 0;
+	uint64_t variable = process->runtime->exports[RUBY_EXPORT_CONTEXT], context = 0;
 	struct ruby_stack stack;
 	int64_t distance;
 
@@ -155,94 +145,87 @@ static bool ruby_find_recipe(const struct runtime_process *process, uint64_t thr
 	recipe->n_words = N_RUBY_WORDS;
 	recipe->words[WORD_ISEQ] = FRAME_ISEQ * sizeof(uint64_t);
 	recipe->words[WORD_PC] = FRAME_PC * sizeof(uint64_t);
+	recipe->words[WORD_ENVIRONMENT] = FRAME_EP * sizeof(uint64_t);
+	recipe->far = FRAME_EP * sizeof(uint64_t);
+	recipe->n_far = N_FAR_WORDS;
+	recipe->words[WORD_PARENT] = ENVIRONMENT_PARENT;
+	recipe->words[WORD_METHOD] = ENVIRONMENT_METHOD;
 	return recipe->next;
 }
 
+/* --- methods ---------------------------------------------------------------------------------- */
+
+/* The class whose method entry is at METHOD and runs ISEQ; 0: this is no such entry. */
+static uint64_t ruby_read_owner(const struct runtime_process *process, uint64_t method,
+				uint64_t iseq)
+{
+	uint64_t words[N_METHOD_WORDS], definition[2];
+
+	if (!ruby_is_imemo(ruby_read_flags(process, method), IMEMO_METHOD) ||
+	    !ruby_read_words(process, method, words, N_METHOD_WORDS) ||
+	    !ruby_read_words(process, words[METHOD_DEFINITION], definition, 2) ||
+	    DEFINITION_TYPE(definition[0]) != DEFINITION_ISEQ ||
+	    definition[DEFINITION_BODY / sizeof(uint64_t)] != iseq)
+		return 0;
+	return words[METHOD_OWNER];
+}
+
+/* ruby_find_owner() for the environment at ADDRESS, which has outlived its frame. */
+static uint64_t ruby_find_kept_owner(const struct runtime_process *process, uint64_t address)
+{
+	for (unsigned i = 0; i < RUBY_MAX_PARENTS && runtime_is_pointer(address); i++) {
+		uint64_t object = runtime_read_word(process, address + ENVIRONMENT_OBJECT);
+		uint64_t kept[N_KEPT_WORDS], owner;
+
+		if (!ruby_read_words(process, object, kept, N_KEPT_WORDS) ||
+		    !ruby_is_imemo(kept[KEPT_FLAGS], IMEMO_ENVIRONMENT) ||
+		    kept[KEPT_ENVIRONMENT] != address)
+			return 0;
+		owner = ruby_read_owner(process,
+					runtime_read_word(process, address - ENVIRONMENT_METHOD),
+					kept[KEPT_ISEQ]);
+		if (owner)
+			return owner;
+		address = runtime_read_word(process, address - ENVIRONMENT_PARENT) & ~PARENT_FLAGS;
+	}
+	return 0;
+}
+
+/*
+ * The class of the method that the frame with WORDS belongs to; 0: none. The method of a block is
+ * that of a frame further out, whose environment is its parent.
+ */
+static uint64_t ruby_find_owner(const struct runtime_process *process, const uint64_t *words,
+				size_t n_outer)
+{
+	for (;; n_outer--, words += N_RUBY_WORDS) {
+		uint64_t owner = ruby_read_owner(process, words[WORD_METHOD], words[WORD_ISEQ]);
+		uint64_t parent = words[WORD_PARENT] & ~PARENT_FLAGS;
+
+		if (owner)
+			return owner;
+		while (n_outer && words[N_RUBY_WORDS + WORD_ENVIRONMENT] != parent) {
+			words += N_RUBY_WORDS;
+			n_outer--;
+		}
+		if (!n_outer)
+			return ruby_find_kept_owner(process, parent);
+	}
+}
+
 static bool ruby_read_frame(const struct runtime_process *process, const uint64_t *words,
-			    struct runtime_frame *frame)
+			    size_t n_outer, struct runtime_frame *frame)
 {
 	frame->code = words[WORD_ISEQ];
 	frame->position = words[WORD_PC];
 	/* A frame without pc is a binding's; one whose code is no iseq is a block of C. */
 	frame->outermost = !frame->position || !ruby_is_iseq(process, frame->code);
+	if (!frame->outermost)
+		frame->owner = ruby_find_owner(process, words, n_outer);
 	return !frame->outermost;
 }
 
-/* --- names ------------------------------------------------------------------------------------ */
-
-static bool ruby_read_text(const struct runtime_process *process, uint64_t address, uint64_t length,
-			   char *text, size_t capacity)
-{
-	uint64_t skipped = length >= capacity ? length - (capacity - 1) : 0;
-
-	if (!length || length > RUBY_MAX_TEXT)
-		return false;
-	length -= skipped;
-	if (memory_read(process->memory, process->root, address + skipped, text, length) != length)
-		return false;
-	text[length] = '\0';
-	return true;
-}
-
-/*
- * Reads the string at ADDRESS. Up to 3.1, an embedded string has its length in the flags; later all
- * strings have a word for it. Bit 31 of the last flags word tells nothing of that, so the NUL after
- * the text decides.
- */
-static bool ruby_read_string(const struct runtime_process *process, uint64_t address, char *text,
-			     size_t capacity)
-{
-	uint64_t flags = runtime_is_pointer(address) ? runtime_read_word(process, address) : 0;
-	uint64_t body = address + OBJECT_BODY;
-	uint64_t length = runtime_read_word(process, body);
-
-	if (VALUE_TYPE(flags) != T_STRING)
-		return false;
-	if (flags & STRING_ON_HEAP)
-		return ruby_read_text(process, runtime_read_word(process, body + sizeof(uint64_t)),
-				      length, text, capacity);
-	/* A text of 8 characters and more is no length that is believed, nor is a shorter one. */
-	if (length <= RUBY_MAX_TEXT && length > 0 && !(length >> 8))
-		return ruby_read_text(process, body + sizeof(uint64_t), length, text, capacity);
-	return ruby_read_text(process, body, STRING_LENGTH(flags), text, capacity);
-}
-
-static bool ruby_is_string(const struct runtime_process *process, uint64_t address)
-{
-	return runtime_is_pointer(address) &&
-	       VALUE_TYPE(runtime_read_word(process, address)) == T_STRING;
-}
-
-/* Reads a path: a string, or an array whose first element is one. */
-static bool ruby_read_path(const struct runtime_process *process, uint64_t address, char *text,
-			   size_t capacity)
-{
-	uint64_t flags = runtime_is_pointer(address) ? runtime_read_word(process, address) : 0;
-	uint64_t body = address + OBJECT_BODY;
-
-	if (VALUE_TYPE(flags) == T_ARRAY) {
-		if (!(flags & ARRAY_EMBEDDED))
-			body = runtime_read_word(process, body + 2 * sizeof(uint64_t));
-		address = runtime_read_word(process, body);
-	}
-	return ruby_read_string(process, address, text, capacity);
-}
-
-/*
- * struct rb_iseq_location_struct: the path, the name of the method around it, the function's own
- * name ("block in total"), and the first line as a Fixnum or, later, an int.
- */
-static bool ruby_read_location(const struct runtime_process *process, const uint64_t *words,
-			       char *function, size_t capacity, char *path, size_t path_capacity,
-			       uint32_t *line)
-{
-	if (!ruby_is_string(process, words[1]) || !ruby_is_string(process, words[2]) ||
-	    !ruby_read_path(process, words[0], path, path_capacity) ||
-	    !ruby_read_string(process, words[2], function, capacity))
-		return false;
-	*line = words[3] >> 32 ? (uint32_t)words[3] : (uint32_t)(words[3] >> 1);
-	return true;
-}
+/* --- code ------------------------------------------------------------------------------------- */
 
 static bool ruby_check_code(const struct runtime_process *process,
 			    const struct runtime_frame *frame, uint64_t *check)
@@ -256,29 +239,6 @@ static bool ruby_check_code(const struct runtime_process *process,
 		return false;
 	*check = hash_bytes(body, words, sizeof(words));
 	return true;
-}
-
-static bool ruby_read_name(const struct runtime_process *process, const struct runtime_frame *frame,
-			   struct runtime_name *name)
-{
-	uint64_t body = runtime_read_word(process, frame->code + ISEQ_BODY);
-	char function[RUNTIME_NAME_BYTES], path[RUNTIME_FILE_BYTES];
-	uint64_t words[BODY_SEARCHED];
-	size_t n;
-
-	if (!ruby_is_iseq(process, frame->code))
-		return false;
-	n = memory_read(process->memory, process->root, body, words, sizeof(words)) /
-	    sizeof(words[0]);
-	for (size_t i = BODY_FIRST_WORD; i + 4 <= n; i++) {
-		if (!ruby_read_location(process, &words[i], function, sizeof(function), path,
-					sizeof(path), &name->line))
-			continue;
-		snprintf(name->function, sizeof(name->function), "[rb] %s", function);
-		runtime_set_file(name, path);
-		return true;
-	}
-	return false;
 }
 
 /*
@@ -296,8 +256,9 @@ static uint64_t ruby_find_loop(const struct runtime_process *process,
 static const char *const ruby_loops[] = { "vm_exec_core", "rb_vm_exec", "vm_exec", NULL };
 
 const struct language_ops ruby_language = {
-	.exports = { [EXPORT_VERSION] = "ruby_api_version",
-		     [EXPORT_CONTEXT] = "ruby_current_execution_context_ptr" },
+	.prefix = "[rb] ",
+	.exports = { [RUBY_EXPORT_VERSION] = "ruby_api_version",
+		     [RUBY_EXPORT_CONTEXT] = "ruby_current_execution_context_ptr" },
 	.loops = ruby_loops,
 	.find_layout = ruby_find_layout,
 	.find_recipe = ruby_find_recipe,

@@ -6,4 +6,6 @@ libxtop_a_SOURCES += \
 	src/language/perl.c \
 	src/language/php.c \
 	src/language/python.c \
-	src/language/ruby.c
+	src/language/ruby.c \
+	src/language/ruby_names.c \
+	src/language/ruby_objects.h

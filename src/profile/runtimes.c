@@ -28,7 +28,7 @@ struct runtimes_process {
 };
 
 struct runtimes_code {
-	uint64_t generation, code; /* generation 0: the place is free */
+	uint64_t generation, code, owner; /* generation 0: the place is free */
 	uint64_t check;
 	uint32_t frame;
 };
@@ -165,14 +165,16 @@ static uint32_t runtimes_name(struct runtimes *runtimes, const struct runtime_fr
 {
 	const struct runtime_process *running = &runtimes->process->running;
 	uint64_t generation = runtimes->process->generation, check;
-	struct runtimes_code *code =
-		&runtimes->codes[hash_slot(frame->code ^ generation << 32, RUNTIMES_MAX_CODES)];
+	struct runtimes_code *code = &runtimes->codes[hash_slot(
+		frame->code ^ frame->owner << 1 ^ generation << 32, RUNTIMES_MAX_CODES)];
 
 	if (!runtime_check_code(running, frame, &check))
 		return runtimes_intern_unreadable(runtimes);
-	if (code->generation != generation || code->code != frame->code || code->check != check)
+	if (code->generation != generation || code->code != frame->code ||
+	    code->owner != frame->owner || code->check != check)
 		*code = (struct runtimes_code){ .generation = generation,
 						.code = frame->code,
+						.owner = frame->owner,
 						.check = check,
 						.frame =
 							runtimes_intern(runtimes, running, frame) };

@@ -18,7 +18,8 @@ bool recipe_check(const struct recipe *recipe)
 	if (!recipe->n_loads || recipe->n_loads > RECIPE_MAX_LOADS || !recipe->n_words ||
 	    recipe->n_words > RECIPE_MAX_WORDS || recipe->shape >= N_RECIPE_SHAPES ||
 	    !recipe_check_offset(recipe->next) || !recipe_check_offset(recipe->array_start) ||
-	    !recipe_check_offset(recipe->array_size) || !recipe_check_offset(recipe->element))
+	    !recipe_check_offset(recipe->array_size) || !recipe_check_offset(recipe->element) ||
+	    !recipe_check_offset(recipe->far) || recipe->n_far >= recipe->n_words)
 		return false;
 	for (unsigned i = 0; i < recipe->n_loads; i++)
 		if (!recipe_check_offset(recipe->loads[i]))
@@ -114,17 +115,36 @@ static bool recipe_step(struct recipe_walk *walk)
 	return false;
 }
 
-/* Copies the words of the present node to WORDS, unless WORDS is NULL. */
-static bool recipe_copy_node(const struct recipe_walk *walk, uint64_t *words)
+/* Copies the far words of the present node to WORDS, which has 0, unless WORDS is NULL. */
+static void recipe_copy_far(const struct recipe_walk *walk, uint64_t *words)
 {
+	const struct recipe *recipe = walk->recipe;
+	uint64_t far = recipe_read(walk, walk->node + recipe->far), word;
+
+	for (unsigned i = recipe->n_words - recipe->n_far; far && i < recipe->n_words; i++) {
+		word = recipe_read(walk, far - recipe->words[i]);
+		if (words)
+			words[i] = word;
+	}
+}
+
+/* Copies the words of the present node, which is number NUMBER, to WORDS, unless that is NULL. */
+static bool recipe_copy_node(const struct recipe_walk *walk, unsigned number, uint64_t *words)
+{
+	const struct recipe *recipe = walk->recipe;
+	unsigned n_near = recipe->n_words - recipe->n_far;
 	uint64_t word;
 
-	for (unsigned i = 0; i < walk->recipe->n_words; i++) {
-		if (!walk->read(walk->context, walk->node + walk->recipe->words[i], &word))
+	if (words)
+		memset(words, 0, recipe->n_words * sizeof(*words));
+	for (unsigned i = 0; i < n_near; i++) {
+		if (!walk->read(walk->context, walk->node + recipe->words[i], &word))
 			return false;
 		if (words)
 			words[i] = word;
 	}
+	if (recipe->n_far && number < RECIPE_MAX_FAR)
+		recipe_copy_far(walk, words);
 	return true;
 }
 
@@ -142,7 +162,7 @@ size_t recipe_follow(const struct recipe *recipe, uint64_t thread_pointer, recip
 		uint64_t node = walk.node;
 
 		if (n + 2 * recipe->n_words > max_words ||
-		    !recipe_copy_node(&walk, words ? words + n : NULL))
+		    !recipe_copy_node(&walk, i, words ? words + n : NULL))
 			break;
 		n += recipe->n_words;
 		if (recipe_step(&walk)) {

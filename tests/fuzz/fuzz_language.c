@@ -86,6 +86,48 @@ static void name_frames(const struct runtime_process *process, const struct samp
 	}
 }
 
+static bool read_word(void *context, uint64_t address, uint64_t *word)
+{
+	const struct runtime_process *process = context;
+
+	return memory_read_u64(process->memory, process->root, address, word);
+}
+
+/* A recipe of any numbers. */
+static struct recipe make_recipe(struct fuzz *fuzz)
+{
+	struct recipe recipe = { .base = make_word(fuzz),
+				 .by_thread = fuzz_u8(fuzz) % 2,
+				 .n_loads = fuzz_u8(fuzz) % (RECIPE_MAX_LOADS + 2),
+				 .n_words = fuzz_u8(fuzz) % (RECIPE_MAX_WORDS + 2),
+				 .shape = fuzz_u8(fuzz) % (N_RECIPE_SHAPES + 1),
+				 .next = fuzz_u16(fuzz),
+				 .array_start = 8 * (uint16_t)fuzz_u8(fuzz),
+				 .array_size = 8 * (uint16_t)fuzz_u8(fuzz),
+				 .element = 8 * (uint16_t)fuzz_u8(fuzz),
+				 .far = 8 * (uint16_t)fuzz_u8(fuzz),
+				 .n_far = fuzz_u8(fuzz) % RECIPE_MAX_WORDS };
+
+	for (unsigned i = 0; i < RECIPE_MAX_LOADS; i++)
+		recipe.loads[i] = 8 * (uint16_t)fuzz_u8(fuzz);
+	for (unsigned i = 0; i < RECIPE_MAX_WORDS; i++)
+		recipe.words[i] = 8 * (uint16_t)fuzz_u8(fuzz);
+	return recipe;
+}
+
+static void follow(struct runtime_process *process, const struct recipe *recipe, uint64_t thread)
+{
+	uint64_t *words = malloc(MAX_WORDS * sizeof(*words));
+	size_t n;
+
+	fuzz_must(words != NULL, "there is memory");
+	n = recipe_follow(recipe, thread, read_word, process, words, MAX_WORDS);
+	fuzz_must(n <= MAX_WORDS, "words are limited");
+	fuzz_must(n == recipe_follow(recipe, thread, read_word, process, NULL, MAX_WORDS),
+		  "a recipe that only reads goes as far");
+	free(words);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 {
 	static const struct language_ops *const languages[] = { &python_language, &php_language,
@@ -98,6 +140,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	struct runtime runtime = { .ops = languages[which[choice]] };
 	struct runtime_process process = { .runtime = &runtime, .bias = BASE };
 	struct recipe recipe;
+	uint64_t thread;
 	size_t n = 0;
 
 	for (size_t i = 0; i < RUNTIME_MAX_EXPORTS && choice > 2; i++)
@@ -111,9 +154,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	for (size_t i = n; n && i < PAGES * PAGE_WORDS; i++)
 		memory_words[i] = memory_words[i - n];
 	fuzz_succeed(live_memory_create(read_page, NULL, &process.memory, &process.root));
-	if (runtime_find_recipe(&process, BASE + 8 * (fuzz_u16(&fuzz) % (PAGES * PAGE_WORDS)),
-				&recipe))
+	thread = BASE + 8 * (fuzz_u16(&fuzz) % (PAGES * PAGE_WORDS));
+	if (runtime_find_recipe(&process, thread, &recipe)) {
 		fuzz_must(recipe_check(&recipe), "the sampler would follow the recipe");
+		follow(&process, &recipe, thread);
+	}
+	recipe = make_recipe(&fuzz);
+	if (recipe_check(&recipe))
+		follow(&process, &recipe, thread);
 	name_frames(&process, make_list(&fuzz));
 	memory_destroy(process.memory);
 	free(runtime.layout);

@@ -61,6 +61,7 @@ bool runtime_find_recipe(const struct runtime_process *process, uint64_t thread_
 struct runtime_frame {
 	uint64_t code; /* address of what describes the function; identifies it in the process */
 	uint64_t position; /* where the frame is in the function, as its language counts */
+	uint64_t owner; /* the class that has the method, if a method of Ruby runs; otherwise 0 */
 	bool outermost;    /* the outermost frame that one call of the interpreter's loop runs */
 };
 

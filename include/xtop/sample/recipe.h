@@ -15,8 +15,9 @@
  *                   whose number is the 32-bit integer at `array_size`, is its first node. The
  *                   elements are `element` apart. Words of 0 separate the arrays
  *
- * The words of the nodes become one piece of the sample, STACK_LIST. All pointers come from the
- * guest; the limits bound what is read.
+ * The words of the nodes become one piece of the sample, STACK_LIST. The last words of a node may
+ * lie in a structure before which, or behind which, a pointer of the node points. All pointers come
+ * from the guest; the limits bound what is read.
  */
 #ifndef XTOP_RECIPE_H
 #define XTOP_RECIPE_H
@@ -29,6 +30,7 @@
 #define RECIPE_MAX_WORDS  6
 #define RECIPE_MAX_NODES  1024
 #define RECIPE_MAX_PAGES  64 /* times that a node lies in another page than the node before */
+#define RECIPE_MAX_FAR    256 /* nodes whose far words are read: the innermost ones */
 #define RECIPE_MAX_STACKS 16
 
 enum recipe_shape { RECIPE_LIST, RECIPE_ARRAY, RECIPE_STACKS };
@@ -45,6 +47,11 @@ struct recipe {
 	uint16_t loads[RECIPE_MAX_LOADS];
 	uint16_t words[RECIPE_MAX_WORDS]; /* offsets of the words that are copied */
 	uint16_t array_start, array_size, element;
+	/*
+	 * The last N_FAR words lie before the address that the node has at FAR; WORDS has their
+	 * distance. A far word that cannot be read is 0.
+	 */
+	uint16_t far, n_far;
 };
 
 /* Whether RECIPE may be followed. */
