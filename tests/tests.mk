@@ -182,8 +182,10 @@ check_PROGRAMS += \
 	tests/metrics/test_metrics \
 	tests/push/test_otlp \
 	tests/push/test_queue \
+	tests/supervise/test_helper_ends \
 	tests/supervise/test_sender \
 	tests/supervise/test_calls \
+	tests/supervise/test_landlock \
 	tests/supervise/test_sandbox \
 	tests/supervise/test_sandbox_allowed \
 	tests/supervise/test_sandbox_status \

@@ -4,12 +4,14 @@
 
 #include "supervise/helper.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -18,9 +20,11 @@
 #include <unistd.h>
 
 #include "supervise/caller.h"
+#include "supervise/warden.h"
 #include "xtop/base/xdg.h"
 
-#define HELPER_MAX_FDS 1024 /* descriptors that a process usually may have */
+/* The process that forks helpers, as they know it. */
+static pid_t helper_parent;
 
 struct xtop_error *helper_start(const char *name, helper_run_fn *run, void *context,
 				struct helper *helper)
@@ -31,6 +35,7 @@ struct xtop_error *helper_start(const char *name, helper_run_fn *run, void *cont
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
 		return error_create_errno(errno, "cannot talk to %s", name);
+	helper_parent = getpid();
 	pid = fork();
 	if (pid < 0) {
 		error = error_create_errno(errno, "cannot start %s", name);
@@ -58,6 +63,21 @@ static void helper_ignore_signals(void)
 		sigaction(ignored[i], &ignore, NULL);
 }
 
+/* Closes all descriptors but the three streams and SOCKET. */
+static bool helper_close_others(int socket)
+{
+	DIR *stream = opendir("/proc/self/fd");
+	struct dirent *entry;
+
+	while (stream && (entry = readdir(stream))) {
+		int fd = atoi(entry->d_name); /* 0 for "." and ".." */
+
+		if (fd > STDERR_FILENO && fd != socket && fd != dirfd(stream))
+			close(fd);
+	}
+	return stream && closedir(stream) == 0;
+}
+
 void helper_detach(int socket)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -65,10 +85,9 @@ void helper_detach(int socket)
 	helper_ignore_signals();
 	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
 		dup2(null, fd);
-	for (int fd = STDERR_FILENO + 1; fd < HELPER_MAX_FDS; fd++)
-		if (fd != socket)
-			close(fd);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!helper_close_others(socket) || !warden_fork(helper_parent, socket))
+		_exit(1);
 }
 
 bool helper_wait_for_end(struct helper *helper, unsigned wait_ms)

@@ -15,7 +15,7 @@
 /* A helper process, as its parent sees it. All zeros: there is none. */
 struct helper {
 	int socket; /* the parent's end; 0: there is no process */
-	pid_t pid;  /* 0: there is no process, or it has ended */
+	pid_t pid;  /* the process, or its warden; 0: there is none, or it has ended */
 };
 
 /* The body of a helper process. SOCKET is the end that leads to the parent. */
@@ -30,7 +30,9 @@ struct xtop_error *helper_start(const char *name, helper_run_fn *run, void *cont
 
 /*
  * Call it in the child just after fork(). The child ignores the terminal's signals, its three
- * streams are /dev/null, SOCKET is its only other descriptor, and it dies with its parent.
+ * streams are /dev/null, and SOCKET is its only other descriptor. It forks another process, the
+ * helper proper, in which this function returns, and becomes its warden (warden.h): no helper
+ * outlives main.
  */
 void helper_detach(int socket);
 

@@ -152,6 +152,11 @@ struct xtop_error *helper_sandbox_enter(int folder, bool connects)
 	static const char *const paths[] = { "/usr",      "/lib",         "/lib64",
 					     "/etc",      "/run/systemd", "/run/resolvconf",
 					     "/proc/self" };
+	const struct landlock_rights rights = { .paths = paths,
+						.n_paths = COUNT(paths),
+						.writes = folder >= 0,
+						.folder = folder,
+						.connects = connects };
 	struct xtop_error *error;
 
 	if (connects)
@@ -161,6 +166,6 @@ struct xtop_error *helper_sandbox_enter(int folder, bool connects)
 	    (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0))
 		error = error_create_errno(errno, "cannot close the process to others");
 	if (!error)
-		error = landlock_enter_to_write(paths, sizeof(paths) / sizeof(paths[0]), folder);
+		error = landlock_enter(&rights);
 	return error ? error : helper_sandbox_filter_calls(connects);
 }

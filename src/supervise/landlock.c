@@ -12,6 +12,9 @@
  *    3    6.2     14, TRUNCATE
  *    5    6.10    15, IOCTL_DEV
  *
+ * ABI 4 (Linux 6.7) has rights of the network: bit 0, BIND_TCP, and bit 1, CONNECT_TCP. ABI 6 (6.12)
+ * has scopes: bit 0, ABSTRACT_UNIX_SOCKET, and bit 1, SIGNAL.
+ *
  * A process in a Landlock domain may trace only processes of the same domain (Linux
  * security/landlock/ptrace.c, later task.c). Opening /proc/PID/mem counts as tracing.
  */
@@ -21,7 +24,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -33,10 +36,16 @@
 #define LANDLOCK_RESTRICT_SELF   446
 #define LANDLOCK_GET_VERSION     1 /* flag of LANDLOCK_CREATE_RULESET */
 #define LANDLOCK_RULE_BENEATH    1 /* type of a rule */
+#define LANDLOCK_BIND_TCP        (1ULL << 0)
+#define LANDLOCK_CONNECT_TCP     (1ULL << 1)
+#define LANDLOCK_SCOPES          (1ULL << 0 | 1ULL << 1)
 #define LANDLOCK_READ            (1ULL << 2 | 1ULL << 3) /* READ_FILE, READ_DIR */
 
+/* Older kernels know less of it; they get as many bytes as they know. */
 struct landlock_ruleset {
 	uint64_t handled_fs;
+	uint64_t handled_net;
+	uint64_t scoped;
 };
 
 struct landlock_beneath {
@@ -44,20 +53,33 @@ struct landlock_beneath {
 	int32_t folder;
 } __attribute__((packed));
 
-/* Returns all rights that the kernel's Landlock knows. 0: the kernel has no Landlock. */
-static uint64_t landlock_rights(void)
+/* 0: the kernel has no Landlock. */
+static long landlock_find_abi(void)
 {
 	long abi = syscall(LANDLOCK_CREATE_RULESET, NULL, 0, LANDLOCK_GET_VERSION);
 
-	if (abi < 1)
-		return 0;
-	return (1ULL << 13) - 1 + (abi >= 2 ? 1ULL << 13 : 0) + (abi >= 3 ? 1ULL << 14 : 0) +
-	       (abi >= 5 ? 1ULL << 15 : 0);
+	return abi < 1 ? 0 : abi;
 }
 
 bool landlock_is_there(void)
 {
-	return landlock_rights() != 0;
+	return landlock_find_abi() != 0;
+}
+
+/* Limits all that a Landlock of ABI knows. */
+static int landlock_create_ruleset(long abi, bool connects, struct landlock_ruleset *ruleset)
+{
+	size_t size_bytes = abi >= 6   ? sizeof(*ruleset)
+			    : abi >= 4 ? offsetof(struct landlock_ruleset, scoped)
+				       : sizeof(ruleset->handled_fs);
+
+	*ruleset = (struct landlock_ruleset){
+		.handled_fs = (1ULL << 13) - 1 + (abi >= 2 ? 1ULL << 13 : 0) +
+			      (abi >= 3 ? 1ULL << 14 : 0) + (abi >= 5 ? 1ULL << 15 : 0),
+		.handled_net = LANDLOCK_BIND_TCP | (connects ? 0 : LANDLOCK_CONNECT_TCP),
+		.scoped = LANDLOCK_SCOPES,
+	};
+	return (int)syscall(LANDLOCK_CREATE_RULESET, ruleset, size_bytes, 0);
 }
 
 static bool landlock_allow(int ruleset, int folder, uint64_t rights)
@@ -67,41 +89,30 @@ static bool landlock_allow(int ruleset, int folder, uint64_t rights)
 	return syscall(LANDLOCK_ADD_RULE, ruleset, LANDLOCK_RULE_BENEATH, &beneath, 0) == 0;
 }
 
-/* Allows reading below PATHS and FOLDERS, and everything below TO_WRITE (-1: none). */
-static struct xtop_error *landlock_restrict(const char *const *paths, size_t n,
-					    const int *folders, size_t n_folders, int to_write)
+struct xtop_error *landlock_enter(const struct landlock_rights *rights)
 {
-	struct landlock_ruleset rights = { .handled_fs = landlock_rights() };
+	long abi = landlock_find_abi();
+	struct landlock_ruleset limits;
 	_cleanup_close_ int ruleset = -1;
 
-	if (!rights.handled_fs)
+	if (!abi)
 		return NULL;
-	ruleset = (int)syscall(LANDLOCK_CREATE_RULESET, &rights, sizeof(rights), 0);
+	ruleset = landlock_create_ruleset(abi, rights->connects, &limits);
 	if (ruleset < 0)
 		return error_create_errno(errno, "cannot limit the files");
-	for (size_t i = 0; i < n; i++) {
-		_cleanup_close_ int fd = open(paths[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+	for (size_t i = 0; i < rights->n_paths; i++) {
+		_cleanup_close_ int fd = open(rights->paths[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 		if (fd >= 0 && !landlock_allow(ruleset, fd, LANDLOCK_READ))
-			return error_create_errno(errno, "cannot limit the files to %s", paths[i]);
+			return error_create_errno(errno, "cannot limit the files to %s",
+						  rights->paths[i]);
 	}
-	for (size_t i = 0; i < n_folders; i++)
-		if (folders[i] >= 0) /* fails for what is no folder; others report that */
-			landlock_allow(ruleset, folders[i], LANDLOCK_READ);
-	if (to_write >= 0 && !landlock_allow(ruleset, to_write, rights.handled_fs))
+	for (size_t i = 0; i < rights->n_folders; i++)
+		if (rights->folders[i] >= 0) /* fails for what is no folder; others report that */
+			landlock_allow(ruleset, rights->folders[i], LANDLOCK_READ);
+	if (rights->writes && !landlock_allow(ruleset, rights->folder, limits.handled_fs))
 		return error_create_errno(errno, "cannot limit the files");
 	if (syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0) < 0)
 		return error_create_errno(errno, "cannot limit the files");
 	return NULL;
-}
-
-struct xtop_error *landlock_enter(const char *const *paths, size_t n, const int *folders,
-				  size_t n_folders)
-{
-	return landlock_restrict(paths, n, folders, n_folders, -1);
-}
-
-struct xtop_error *landlock_enter_to_write(const char *const *paths, size_t n, int folder)
-{
-	return landlock_restrict(paths, n, NULL, 0, folder);
 }

@@ -8,16 +8,24 @@
 
 #include "xtop/base/error.h"
 
+/* What a process may still do. Paths that do not exist are left out. */
+struct landlock_rights {
+	const char *const *paths; /* to read */
+	size_t n_paths;
+	const int *folders; /* to read, too; -1: none */
+	size_t n_folders;
+	bool writes; /* to FOLDER, and everything below it */
+	int folder;
+	bool connects; /* to TCP servers */
+};
+
 /*
- * From now on this process opens files for reading only, and only below the N paths PATHS and the
- * N_FOLDERS FOLDERS (-1: none). Paths that do not exist are left out. The process cannot trace any
- * process any more, nor open its /proc/PID/mem, whoever owns the process. Call this function after
- * no_new_privs is set. Without Landlock nothing happens, which is no error.
+ * From now on this process has no other rights of files. It cannot trace any process any more, nor
+ * open its /proc/PID/mem, whoever owns the process. From Linux 6.7 on it cannot listen at a TCP port,
+ * and from 6.12 on it reaches no other process by signals and no abstract local socket. Call this
+ * function after no_new_privs is set. Without Landlock nothing happens, which is no error.
  */
-struct xtop_error *landlock_enter(const char *const *paths, size_t n, const int *folders,
-				  size_t n_folders);
-/* Limits paths like landlock_enter(), but allows everything below FOLDER (-1: none). */
-struct xtop_error *landlock_enter_to_write(const char *const *paths, size_t n, int folder);
+struct xtop_error *landlock_enter(const struct landlock_rights *rights);
 
 /* False: the kernel is older than 5.13, or has Landlock off (lsm=). Then nothing is limited. */
 bool landlock_is_there(void);

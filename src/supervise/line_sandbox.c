@@ -87,7 +87,7 @@ bool line_sandbox_enter(void)
 	    (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0))
 		error = error_create_errno(errno, "cannot close the process to others");
 	if (!error)
-		error = landlock_enter(NULL, 0, NULL, 0);
+		error = landlock_enter(&(struct landlock_rights){ .writes = false });
 	if (error) {
 		error_destroy(error);
 		return false;

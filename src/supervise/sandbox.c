@@ -108,7 +108,8 @@ static struct xtop_error *sandbox_limit_paths(const int *folders, size_t n)
 
 	if (home)
 		snprintf(of_user, sizeof(of_user), "%s/.terminfo", home);
-	return landlock_enter(paths, sizeof(paths) / sizeof(paths[0]), folders, n);
+	return landlock_enter(&(struct landlock_rights){
+		.paths = paths, .n_paths = COUNT(paths), .folders = folders, .n_folders = n });
 }
 
 /* --- system calls ----------------------------------------------------------------------------- */

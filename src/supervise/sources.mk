@@ -43,5 +43,7 @@ libxtop_a_SOURCES += \
 	src/supervise/unpause.c \
 	src/supervise/helper_sandbox.c \
 	src/supervise/helper_sandbox.h \
+	src/supervise/warden.c \
+	src/supervise/warden.h \
 	src/supervise/watch.c \
 	src/supervise/watch.h

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A process in the sandbox as the kernel shows it: user, capabilities, filter of system calls. */
+/*
+ * Processes behind walls as the kernel shows them: user, capabilities, filter of system calls. Main, and
+ * its helpers.
+ */
 #include "config.h"
 
 #include <fcntl.h>
@@ -8,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "supervise/helper_sandbox.h"
+#include "supervise/line_sandbox.h"
 #include "tests/supervise/sandbox_fixture.h"
 #include "tests/support/tap.h"
 #include "xtop/supervise/sandbox.h"
@@ -43,8 +48,29 @@ static bool is_roots(pid_t pid)
 /* A user of which there is nothing else, whoever called sudo. */
 #define USER_OF(pid) (0x70000000U + (unsigned)(pid))
 
-/* The kernel's view of the process. */
-static void test_status(const char *sudo_uid)
+static bool enter_main(void)
+{
+	return !sandbox_enter(NULL, 0);
+}
+
+static bool enter_client(void)
+{
+	return !helper_sandbox_enter(-1, true);
+}
+
+static bool enter_server(void)
+{
+	return !helper_sandbox_enter(-1, false);
+}
+
+/* A helper with a folder is the user who called sudo. */
+static bool enter_with_folder(void)
+{
+	return !helper_sandbox_enter(open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC), true);
+}
+
+/* The kernel's view of the process that has ENTERed its walls. UID 0: a user of its own. */
+static void test_status(const char *who, bool (*enter)(void), const char *sudo_uid, unsigned uid)
 {
 	char uid_line[64];
 
@@ -58,31 +84,33 @@ static void test_status(const char *sudo_uid)
 	if (child == 0) {
 		setenv("SUDO_UID", sudo_uid, 1);
 		setenv("SUDO_GID", sudo_uid, 1);
-		if (sandbox_enter(NULL, 0) || write(ready[1], "x", 1) != 1)
+		if (!enter() || write(ready[1], "x", 1) != 1)
 			_exit(1);
 		close(go[1]);
 		_exit(read(go[0], &byte, 1) != 0);
 	}
-	snprintf(uid_line, sizeof(uid_line), "Uid:\t%u\t%u\t%u\t%u\n", USER_OF(child),
-		 USER_OF(child), USER_OF(child), USER_OF(child));
+	uid = uid ? uid : USER_OF(child);
+	snprintf(uid_line, sizeof(uid_line), "Uid:\t%u\t%u\t%u\t%u\n", uid, uid, uid, uid);
 	close(ready[1]);
 	close(go[0]);
-	check(read(ready[0], &byte, 1) == 1, "SUDO_UID=%s: the sandbox is entered", sudo_uid);
-	check(status_says(child, "CapEff:\t0000000000000000"), "SUDO_UID=%s: no capability",
+	check(read(ready[0], &byte, 1) == 1, "%s, SUDO_UID=%s: the sandbox is entered", who,
 	      sudo_uid);
-	check(is_roots(child), "SUDO_UID=%s: the process is not dumpable", sudo_uid);
+	check(status_says(child, "CapEff:\t0000000000000000"), "%s, SUDO_UID=%s: no capability",
+	      who, sudo_uid);
+	check(is_roots(child), "%s, SUDO_UID=%s: the process is not dumpable", who, sudo_uid);
 	check(status_says(child, "CapPrm:\t0000000000000000"),
-	      "SUDO_UID=%s: no permitted capability", sudo_uid);
-	check(status_says(child, "NoNewPrivs:\t1"), "SUDO_UID=%s: no new privileges", sudo_uid);
-	check(status_says(child, "Seccomp:\t2"), "SUDO_UID=%s: system calls are filtered",
+	      "%s, SUDO_UID=%s: no permitted capability", who, sudo_uid);
+	check(status_says(child, "NoNewPrivs:\t1"), "%s, SUDO_UID=%s: no new privileges", who,
+	      sudo_uid);
+	check(status_says(child, "Seccomp:\t2"), "%s, SUDO_UID=%s: system calls are filtered", who,
 	      sudo_uid);
 	if (fixture.was_root) {
 		check(status_says(child, "CapBnd:\t0000000000000000"),
-		      "SUDO_UID=%s: the bounding set is empty", sudo_uid);
-		check(status_says(child, uid_line), "SUDO_UID=%s: all four user ids are %u",
-		      sudo_uid, USER_OF(child));
+		      "%s, SUDO_UID=%s: the bounding set is empty", who, sudo_uid);
+		check(status_says(child, uid_line), "%s, SUDO_UID=%s: all four user ids are %u",
+		      who, sudo_uid, uid);
 		check(status_says(child, "Groups:\t \n") || status_says(child, "Groups:\t\n"),
-		      "SUDO_UID=%s: no other groups", sudo_uid);
+		      "%s, SUDO_UID=%s: no other groups", who, sudo_uid);
 	}
 	close(go[1]);
 	close(ready[0]);
@@ -93,8 +121,12 @@ int main(void)
 {
 	if (!fixture_begin())
 		return tap_done();
-	test_status("1234");
-	test_status("0");
-	test_status("12x");
+	test_status("main", enter_main, "1234", 0);
+	test_status("main", enter_main, "0", 0);
+	test_status("main", enter_main, "12x", 0);
+	test_status("a helper that connects", enter_client, "1234", 0);
+	test_status("a helper that does not connect", enter_server, "1234", 0);
+	test_status("a helper with a folder", enter_with_folder, "1234", 1234);
+	test_status("the line server", line_sandbox_enter, "1234", 0);
 	return tap_done();
 }

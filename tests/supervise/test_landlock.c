@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What Landlock alone refuses: no filter of system calls is there, and no other user. The kernel's
+ * version of Landlock decides how much it is. Without Landlock nothing is refused, and nothing fails.
+ */
+#include "config.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "supervise/landlock.h"
+#include "tests/support/emulated.h"
+#include "tests/support/tap.h"
+
+#define DONE 0
+
+static char folder[] = "/tmp/xtop-landlock-XXXXXX";
+static struct landlock_rights rights;
+static bool is_hidden; /* the kernel is as before 5.13 */
+static int tcp_port;
+static struct sockaddr_un abstract = { .sun_family = AF_UNIX };
+static socklen_t abstract_bytes;
+
+static int result(long value)
+{
+	return value < 0 ? errno : DONE;
+}
+
+static void hide(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+
+	for (int number = 444; number <= 446; number++)
+		if (seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), number, 0) < 0)
+			_exit(255);
+	if (seccomp_load(filter) < 0)
+		_exit(255);
+}
+
+/* Returns what ATTEMPT in a child behind Landlock gives: DONE, or errno. */
+static int inside(int (*attempt)(void))
+{
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		if (is_hidden)
+			hide();
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || landlock_enter(&rights))
+			_exit(255);
+		_exit(attempt());
+	}
+	waitpid(child, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+/* --- attempts --------------------------------------------------------------------------------- */
+
+static int read_below(void)
+{
+	return result(open("/usr/share", O_RDONLY | O_DIRECTORY));
+}
+
+static int read_elsewhere(void)
+{
+	return result(open("/etc/passwd", O_RDONLY));
+}
+
+static int write_elsewhere(void)
+{
+	return result(open("/tmp", O_TMPFILE | O_WRONLY, 0600));
+}
+
+static int write_below(void)
+{
+	return result(open(folder, O_TMPFILE | O_WRONLY, 0600));
+}
+
+static int read_parents_memory(void)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", getppid());
+	return result(open(path, O_RDONLY));
+}
+
+static int trace_parent(void)
+{
+	return result(ptrace(PTRACE_ATTACH, getppid(), 0, 0));
+}
+
+static struct sockaddr_in loopback(int port)
+{
+	return (struct sockaddr_in){ .sin_family = AF_INET,
+				     .sin_port = htons((uint16_t)port),
+				     .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+}
+
+static int listen_at_port(void)
+{
+	struct sockaddr_in any = loopback(0);
+
+	return result(bind(socket(AF_INET, SOCK_STREAM, 0), (struct sockaddr *)&any, sizeof(any)));
+}
+
+static int connect_to_port(void)
+{
+	struct sockaddr_in address = loopback(tcp_port);
+
+	return result(connect(socket(AF_INET, SOCK_STREAM, 0), (struct sockaddr *)&address,
+			      sizeof(address)));
+}
+
+static int connect_to_abstract(void)
+{
+	return result(connect(socket(AF_UNIX, SOCK_STREAM, 0), (struct sockaddr *)&abstract,
+			      abstract_bytes));
+}
+
+static int signal_parent(void)
+{
+	return result(kill(getppid(), 0));
+}
+
+static int signal_itself(void)
+{
+	return result(kill(getpid(), 0));
+}
+
+/* --- expectations ----------------------------------------------------------------------------- */
+
+static void check_inside(int (*attempt)(void), const char *what, bool works, int want)
+{
+	int got = inside(attempt);
+
+	check(works ? got == DONE : got == want || (want == EPERM && got == EACCES),
+	      "Landlock %s: a process can%s %s: errno %d", is_hidden ? "is hidden" : "is there",
+	      works ? "" : "not", what, got);
+}
+
+/* ABI: 0 if the kernel has no Landlock. */
+static void test_rights(long abi)
+{
+	static const char *const paths[] = { "/usr/share", "/no/such/path" };
+	const int none = -1;
+
+	rights = (struct landlock_rights){
+		.paths = paths, .n_paths = 2, .folders = &none, .n_folders = 1
+	};
+	check_inside(read_below, "read below the paths", true, 0);
+	check_inside(read_elsewhere, "read elsewhere", !abi, EACCES);
+	check_inside(write_elsewhere, "write", !abi, EACCES);
+	check_inside(write_below, "write to the folder that it does not have", !abi, EACCES);
+	if (abi) {
+		check_inside(read_parents_memory, "read its parent's memory", false, EPERM);
+		check_inside(trace_parent, "trace its parent", false, EPERM);
+	}
+	check_inside(listen_at_port, "listen at a port", abi < 4, EACCES);
+	check_inside(connect_to_port, "connect to a port", abi < 4, EACCES);
+	check_inside(connect_to_abstract, "connect to an abstract socket", abi < 6, EPERM);
+	check_inside(signal_parent, "signal its parent", abi < 6, EPERM);
+	check_inside(signal_itself, "signal itself", true, 0);
+	rights.writes = rights.connects = true;
+	rights.folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	check_inside(write_below, "write to its folder", true, 0);
+	check_inside(write_elsewhere, "write beside its folder", !abi, EACCES);
+	check_inside(connect_to_port, "connect to a port if it has that right", true, 0);
+	check_inside(listen_at_port, "listen at a port if it connects", abi < 4, EACCES);
+	close(rights.folder);
+}
+
+static void start_servers(void)
+{
+	struct sockaddr_in address = loopback(0);
+	socklen_t bytes = sizeof(address);
+	int tcp = socket(AF_INET, SOCK_STREAM, 0), local = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	snprintf(abstract.sun_path + 1, sizeof(abstract.sun_path) - 1, "xtop-landlock-%d",
+		 (int)getpid());
+	abstract_bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+				     strlen(abstract.sun_path + 1));
+	if (bind(tcp, (struct sockaddr *)&address, bytes) || listen(tcp, 16) ||
+	    getsockname(tcp, (struct sockaddr *)&address, &bytes) ||
+	    bind(local, (struct sockaddr *)&abstract, abstract_bytes) || listen(local, 16))
+		abort();
+	tcp_port = ntohs(address.sin_port);
+}
+
+int main(void)
+{
+	long abi = syscall(444, NULL, 0, 1); /* landlock_create_ruleset(), for its version */
+
+	if (emulator_lacks("walls"))
+		return tap_done();
+	if (!mkdtemp(folder))
+		return 99;
+	start_servers();
+	check(landlock_is_there() == (abi > 0), "the kernel's Landlock has version %ld", abi);
+	if (abi > 0)
+		test_rights(abi);
+	is_hidden = true;
+	test_rights(0);
+	rmdir(folder);
+	return tap_done();
+}
