@@ -12,8 +12,8 @@
  *    3    6.2     14, TRUNCATE
  *    5    6.10    15, IOCTL_DEV
  *
- * ABI 4 (Linux 6.7) has rights of the network: bit 0, BIND_TCP, and bit 1, CONNECT_TCP. ABI 6 (6.12)
- * has scopes: bit 0, ABSTRACT_UNIX_SOCKET, and bit 1, SIGNAL.
+ * ABI 4 (Linux 6.7) has rights of the network: bit 0, BIND_TCP, and bit 1, CONNECT_TCP. ABI 6
+ * (Linux 6.12) has scopes: bit 0, ABSTRACT_UNIX_SOCKET, and bit 1, SIGNAL.
  *
  * A process in a Landlock domain may trace only processes of the same domain (Linux
  * security/landlock/ptrace.c, later task.c). Opening /proc/PID/mem counts as tracing.

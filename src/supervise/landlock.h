@@ -21,9 +21,9 @@ struct landlock_rights {
 
 /*
  * From now on this process has no other rights of files. It cannot trace any process any more, nor
- * open its /proc/PID/mem, whoever owns the process. From Linux 6.7 on it cannot listen at a TCP port,
- * and from 6.12 on it reaches no other process by signals and no abstract local socket. Call this
- * function after no_new_privs is set. Without Landlock nothing happens, which is no error.
+ * open its /proc/PID/mem, whoever owns the process. From Linux 6.7 on it cannot listen at a TCP
+ * port, and from 6.12 on it reaches no other process by signals and no abstract local socket. Call
+ * this function after no_new_privs is set. Without Landlock nothing happens, which is no error.
  */
 struct xtop_error *landlock_enter(const struct landlock_rights *rights);
 
