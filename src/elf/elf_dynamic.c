@@ -9,6 +9,7 @@
  *                                  chain[]: a bucket is the first symbol of a chain, and the last
  *                                  word of a chain is odd
  *
+ *   DT_RELA DT_RELASZ              relocations
  *   DT_INIT                        .init, a function that has no FDE
  *
  * The addresses are the file's. In a running process glibc may have changed them
@@ -29,7 +30,8 @@
 #define DYNAMIC_MAX_TRIES 64   /* pages below the lowest table */
 
 struct elf_tags {
-	uint64_t symbols, strings, strings_bytes, hash, gnu_hash, init; /* 0: not there */
+	/* 0: not there */
+	uint64_t symbols, strings, strings_bytes, hash, gnu_hash, init, rela, rela_bytes;
 };
 
 static bool elf_read_at(struct elf_file *file, uint64_t address, void *buffer, size_t size_bytes)
@@ -57,6 +59,12 @@ static void elf_set_tag(struct elf_tags *tags, const Elf64_Dyn *entry)
 		break;
 	case DT_GNU_HASH:
 		tags->gnu_hash = entry->d_un.d_ptr;
+		break;
+	case DT_RELA:
+		tags->rela = entry->d_un.d_ptr;
+		break;
+	case DT_RELASZ:
+		tags->rela_bytes = entry->d_un.d_val;
 		break;
 	case DT_INIT:
 		tags->init = entry->d_un.d_ptr;
@@ -183,6 +191,19 @@ bool elf_find_dynamic(struct elf_file *file, struct elf_dynamic *dynamic)
 	dynamic->n_symbols = n < symbols_left ? n : symbols_left;
 	dynamic->strings_bytes =
 		tags.strings_bytes < strings_left ? tags.strings_bytes : strings_left;
+	return true;
+}
+
+bool elf_find_relocations(struct elf_file *file, uint64_t *offset, uint64_t *size_bytes)
+{
+	uint64_t bias, left_bytes;
+	struct elf_tags tags;
+
+	elf_read_tags(file, &tags);
+	if (!tags.rela || !tags.symbols || !tags.strings || !elf_find_bias(file, &tags, &bias) ||
+	    !elf_find_offset(file, tags.rela - bias, offset, &left_bytes))
+		return false;
+	*size_bytes = tags.rela_bytes < left_bytes ? tags.rela_bytes : left_bytes;
 	return true;
 }
 

@@ -38,11 +38,15 @@ struct elf_desc {
 	size_t offset, size_bytes;
 };
 
+/* Go counts the zeros that fill its name up to four bytes. */
 static bool elf_is_note(const struct elf_note_kind *kind, const Elf64_Nhdr *note,
 			const uint8_t *name)
 {
-	return note->n_type == kind->type && note->n_namesz == strlen(kind->name) + 1 &&
-	       memcmp(name, kind->name, note->n_namesz) == 0 && note->n_descsz &&
+	size_t name_bytes = strlen(kind->name) + 1;
+
+	return note->n_type == kind->type && note->n_namesz >= name_bytes &&
+	       note->n_namesz <= elf_align(name_bytes, 4) &&
+	       memcmp(name, kind->name, name_bytes) == 0 && note->n_descsz &&
 	       note->n_descsz <= kind->max_bytes;
 }
 
@@ -280,24 +284,25 @@ bool elf_find_hypercall_page(struct elf_file *file, uint64_t *address)
 
 /* --- Go --------------------------------------------------------------------------------------- */
 
-#define NT_GO_BUILD_ID 4
+#define NT_GO_BUILD_ID        4
+#define GO_BUILD_ID_MAX_BYTES 4096
+
+static bool elf_find_go_note_here(void *context, const struct elf_blob *notes, size_t alignment,
+				  uint64_t address)
+{
+	static const struct elf_note_kind kind = { NT_GO_BUILD_ID, "Go", GO_BUILD_ID_MAX_BYTES };
+	struct elf_desc desc;
+	bool *found = context;
+
+	(void)address;
+	*found = elf_find_note(notes, alignment, &kind, &desc);
+	return *found;
+}
 
 bool elf_has_go_note(struct elf_file *file)
 {
-	static const char name[4] = "Go";
+	bool found = false;
 
-	for (size_t i = 0; i < file->n_segments; i++) {
-		const Elf64_Phdr *segment = &file->segments[i];
-		struct {
-			Elf64_Nhdr note;
-			char name[sizeof(name)];
-		} first;
-
-		if (segment->p_type == PT_NOTE &&
-		    elf_read(file, segment->p_offset, &first, sizeof(first)) == sizeof(first) &&
-		    first.note.n_type == NT_GO_BUILD_ID && first.note.n_namesz == sizeof(name) &&
-		    memcmp(first.name, name, sizeof(name)) == 0)
-			return true;
-	}
-	return false;
+	elf_search_notes(file, elf_find_go_note_here, &found);
+	return found;
 }

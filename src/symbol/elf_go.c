@@ -15,6 +15,7 @@
 
 #include <string.h>
 
+#include "symbol/elf_go_text.h"
 #include "xtop/base/types.h"
 
 #define GO_ALIGNMENT 8 /* the table's alignment, a word; Go up to 1.25 aligns it to 32 bytes */
@@ -35,8 +36,11 @@ static size_t elf_find_go_section(struct elf_file *file)
 	return 0;
 }
 
-static bool elf_load_go_section(struct elf_file *file, size_t i, struct elf_blob *blob)
+/* Sets *ADDRESS to the table's address in the image. */
+static bool elf_load_go_section(struct elf_file *file, size_t i, struct elf_blob *blob,
+				uint64_t *address)
 {
+	*address = file->sections[i].header.sh_addr;
 	return file->sections[i].header.sh_size <= file->limits.frames_bytes &&
 	       elf_load_section(file, i, blob);
 }
@@ -74,7 +78,7 @@ static bool elf_search_go(struct elf_file *file, uint64_t *offset, uint64_t end)
 }
 
 static bool elf_load_go_segment(struct elf_file *file, const Elf64_Phdr *segment,
-				struct elf_blob *blob)
+				struct elf_blob *blob, uint64_t *address)
 {
 	uint64_t offset = segment->p_offset + -segment->p_vaddr % GO_ALIGNMENT, end, size_bytes;
 
@@ -87,13 +91,14 @@ static bool elf_load_go_segment(struct elf_file *file, const Elf64_Phdr *segment
 	    !elf_search_go(file, &offset, end))
 		return false;
 	size_bytes = end - offset;
+	*address = segment->p_vaddr + (offset - segment->p_offset);
 	return elf_load(file, offset, size_bytes, blob);
 }
 
-static bool elf_load_go_searched(struct elf_file *file, struct elf_blob *blob)
+static bool elf_load_go_searched(struct elf_file *file, struct elf_blob *blob, uint64_t *address)
 {
 	for (size_t i = 0; i < file->n_segments; i++)
-		if (elf_load_go_segment(file, &file->segments[i], blob))
+		if (elf_load_go_segment(file, &file->segments[i], blob, address))
 			return true;
 	return false;
 }
@@ -142,10 +147,11 @@ bool elf_is_go(struct elf_file *file)
 void elf_read_go(struct elf_file *file, struct elf_go *go)
 {
 	size_t section = elf_find_go_section(file);
+	uint64_t address;
 
 	*go = (struct elf_go){ 0 };
-	if (section ? !elf_load_go_section(file, section, &go->blob)
-		    : !elf_has_go_note(file) || !elf_load_go_searched(file, &go->blob))
+	if (section ? !elf_load_go_section(file, section, &go->blob, &address)
+		    : !elf_has_go_note(file) || !elf_load_go_searched(file, &go->blob, &address))
 		return;
 	go->table = (struct go_table){ .bytes = go->blob.bytes,
 				       .size_bytes = go->blob.size_bytes,
@@ -153,7 +159,8 @@ void elf_read_go(struct elf_file *file, struct elf_go *go)
 				       .n_gaps = go->blob.n_gaps,
 				       .entry = file->header.e_entry,
 				       .work = file->work };
-	go->found = go_table_init(&go->table);
+	go->found = go_table_init(&go->table) && (!go_table_lacks_text(&go->table) ||
+						  elf_find_go_text(file, address, &go->table));
 	if (go->found)
 		elf_decode_go_stacks(file, &go->table);
 }

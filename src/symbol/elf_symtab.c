@@ -19,6 +19,7 @@ static const struct elf_limits elf_own_limits = {
 	.symbols = SYMTAB_MAX_SYMBOLS,
 	.names_bytes = SYMTAB_MAX_NAMES_BYTES,
 	.sections = ELF_MAX_SECTIONS,
+	.frames_bytes = 256U << 20, /* Go's table of functions */
 	.unpacked_bytes = 256U << 20,
 };
 

@@ -12,6 +12,8 @@ libxtop_a_SOURCES += \
 	src/symbol/elf_frames.h \
 	src/symbol/elf_go.c \
 	src/symbol/elf_go.h \
+	src/symbol/elf_go_text.c \
+	src/symbol/elf_go_text.h \
 	src/symbol/elf_orc_x86.c \
 	src/symbol/elf_portions.c \
 	src/symbol/elf_portions.h \

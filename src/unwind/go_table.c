@@ -7,7 +7,7 @@
  *                     list of functions lie
  *   0xfffffff0  1.18  like 1.16, with the address of the code after n_files. Functions are
  *                     relative to this address, and the list has words of 4 bytes
- *   0xfffffff1  1.20  like 1.18; since 1.26 the address is 0
+ *   0xfffffff1  1.20  like 1.18; since 1.26 the address is 0 (symbol/elf_go_text.c finds it)
  *
  *   list of functions   address, offset of the function's record; at last the end of the code
  *   record              address, offset of the name, ..., offset of the depths, ..., flags
@@ -206,7 +206,7 @@ static bool go_is_entry(const struct go_table *table, const struct go_function *
  * Finds the address of the code if the table does not have it: the entry point of the file is a
  * function with a known name.
  */
-static bool go_find_text(struct go_table *table)
+static void go_find_text(struct go_table *table)
 {
 	for (size_t i = 0; i < table->n_functions; i++) {
 		struct go_function function;
@@ -214,9 +214,8 @@ static bool go_find_text(struct go_table *table)
 		if (!go_table_read(table, i, &function) || !go_is_entry(table, &function))
 			continue;
 		table->text = table->entry - function.start;
-		return true;
+		return;
 	}
-	return false;
 }
 
 bool go_table_init(struct go_table *table)
@@ -234,7 +233,24 @@ bool go_table_init(struct go_table *table)
 	if (entry_bytes * n > table->size_bytes - table->functions)
 		return false;
 	table->n_functions = n;
-	return !go_is_relative(table) || table->text || go_find_text(table);
+	if (go_table_lacks_text(table))
+		go_find_text(table);
+	return true;
+}
+
+bool go_table_lacks_text(const struct go_table *table)
+{
+	return go_is_relative(table) && !table->text;
+}
+
+bool go_table_get_bounds(const struct go_table *table, uint64_t *start, uint64_t *end)
+{
+	uint64_t first;
+
+	if (!go_read_start(table, 0, &first) || !go_read_start(table, table->n_functions, end))
+		return false;
+	*start = first;
+	return true;
 }
 
 /* --- depths ----------------------------------------------------------------------------------- */

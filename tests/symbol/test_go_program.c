@@ -21,21 +21,19 @@
 #include "unwind/go.h"
 #include "xtop/symbol/image.h"
 
-static const char source[] =
-	"package main\n"
-	"import (\"fmt\"; \"hash/fnv\"; \"os\"; \"time\")\n"
-	"type worker[T any] struct { n T }\n"
-	"//go:noinline\n"
-	"func (w *worker[T]) loop(k int) uint64 {\n"
-	"	h := fnv.New64a()\n"
-	"	for i := 0; i < k; i++ { fmt.Fprint(h, i, w.n, time.Now()) }\n"
-	"	return h.Sum64()\n"
-	"}\n"
-	"func main() {\n"
-	"	w := &worker[uint64]{7}\n"
-	"	go func() { w.n = w.loop(len(os.Args)) }()\n"
-	"	fmt.Println(w.loop(1000))\n"
-	"}\n";
+static const char source[] = "import (\"fmt\"; \"hash/fnv\"; \"os\"; \"time\")\n"
+			     "type worker[T any] struct { n T }\n"
+			     "//go:noinline\n"
+			     "func (w *worker[T]) loop(k int) uint64 {\n"
+			     "	h := fnv.New64a()\n"
+			     "	for i := 0; i < k; i++ { fmt.Fprint(h, i, w.n, time.Now()) }\n"
+			     "	return h.Sum64()\n"
+			     "}\n"
+			     "func main() {\n"
+			     "	w := &worker[uint64]{7}\n"
+			     "	go func() { w.n = w.loop(len(os.Args)) }()\n"
+			     "	fmt.Println(w.loop(1000))\n"
+			     "}\n";
 
 static char folder[] = "/tmp/test_go_program.XXXXXX";
 
@@ -60,12 +58,19 @@ static char *path_of(const char *name)
 	return path;
 }
 
+static void write_source(const char *name, const char *head, const char *tail)
+{
+	FILE *file = fopen(path_of(name), "w");
+
+	fprintf(file, "package main\n%s%s%s", head, source, tail);
+	fclose(file);
+}
+
 static bool build(void)
 {
-	FILE *file = fopen(path_of("main.go"), "w");
-
-	fputs(source, file);
-	fclose(file);
+	write_source("main.go", "", "");
+	write_source("linked.go", "// static int twice(int x) { return 2 * x; }\nimport \"C\"\n",
+		     "var four = C.twice(2)\n");
 	return run("go build -o whole main.go") == 0 &&
 	       run("go build -ldflags='-s -w' -o stripped main.go") == 0 &&
 	       run("go build -ldflags='-s -w' -buildmode=pie -o pie main.go") == 0 &&
@@ -154,8 +159,12 @@ static const char *short_name(const char *name)
 	return result;
 }
 
-/* Functions of nm's list that IMAGE does not name so; *N counts all. */
-static unsigned different_names(const struct image *image, const char *list, unsigned *n)
+/*
+ * Functions of nm's list that IMAGE does not name so; *N counts all. GO_ONLY: leaves out functions
+ * of C, whose names have no dot.
+ */
+static unsigned different_names(const struct image *image, const char *list, bool go_only,
+				unsigned *n)
 {
 	FILE *file = fopen(path_of(list), "r");
 	unsigned different = 0;
@@ -171,6 +180,9 @@ static unsigned different_names(const struct image *image, const char *list, uns
 		    (type != 'T' && type != 't') || strncmp(name, "runtime.text", 12) == 0 ||
 		    strncmp(name, "runtime.etext", 13) == 0)
 			continue;
+		if (go_only && (!strchr(name, '.') || name[0] == '_' || strstr(name, "_cgo_") ||
+				strstr(name, ".cold")))
+			continue;
 		++*n;
 		snprintf(wanted, sizeof(wanted), "%s", short_name(name));
 		if (symtab_find(image->symtab, address, &entry) && entry.start == address &&
@@ -184,16 +196,97 @@ static unsigned different_names(const struct image *image, const char *list, uns
 	return different;
 }
 
-static void test_names(struct image *image, const char *what, const char *list)
+static void check_names(struct image *image, const char *what, const char *list, bool go_only)
 {
 	unsigned n = 0, different;
 
 	if (!check(image->symtab && image->tables.go, "%s: has functions and rows", what))
 		return;
-	different = different_names(image, list, &n);
+	different = different_names(image, list, go_only, &n);
 	check(n > 1000 && !different, "%s: %u of %u names differ from go tool nm", what, different,
 	      n);
 	image_unref(image);
+}
+
+static void test_names(struct image *image, const char *what, const char *list)
+{
+	check_names(image, what, list, false);
+}
+
+/* --- linked by a C linker --------------------------------------------------------------------- */
+
+/* Sets the address of the code in PROGRAM's table to 0, as Go 1.26 and later leave it. */
+static void forget_text(const char *program)
+{
+	static const uint8_t head[] = { 0xf0, 0xff, 0xff, 0xff, 0, 0, 1, 8 };
+	static const uint8_t zeros[8];
+	int fd = open(path_of(program), O_RDWR | O_CLOEXEC);
+	uint8_t bytes[8];
+	off_t at = 0;
+
+	while (pread(fd, bytes, sizeof(bytes), at) == sizeof(bytes) &&
+	       memcmp(bytes, head, sizeof(head)) != 0)
+		at += sizeof(bytes);
+	check(memcmp(bytes, head, sizeof(head)) == 0 &&
+		      pwrite(fd, zeros, sizeof(zeros), at + 24) == sizeof(zeros),
+	      "%s: the table forgets where the code is", program);
+	close(fd);
+}
+
+/* The names of a file that -k gives. */
+static void test_given(const char *program)
+{
+	int fd = open(path_of(program), O_RDONLY | O_CLOEXEC);
+	struct build_id build_id;
+	struct symtab *symbols;
+	bool unread;
+
+	must(symtab_create(&symbols));
+	must(symbol_read_elf(fd, program, symbols, &build_id, &unread));
+	must(symtab_seal(symbols));
+	check(symtab_count(symbols) > 1000, "-k of %s: %zu functions", program,
+	      symtab_count(symbols));
+	symtab_destroy(symbols);
+	close(fd);
+}
+
+/*
+ * The program's entry is the C runtime's, so only Go's moduledata tell where the code is, if the
+ * table of functions does not.
+ */
+static void test_external(void)
+{
+	static const struct {
+		const char *name, *what, *list, *flags;
+	} programs[] = {
+		{ "external", "linked by C", "external.nm", "-buildmode=exe" },
+		{ "external-pie", "linked by C, position-independent", "external-pie.nm",
+		  "-buildmode=pie" },
+		{ "external-relr", "linked by C, with packed relocations", "external-relr.nm",
+		  "-buildmode=pie" },
+	};
+	char without[128], list[64];
+
+	for (unsigned i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+		const char *linker =
+			i == 2 ? "-linkmode=external "
+				 "\"-extldflags=-fuse-ld=lld -Wl,-z,pack-relative-relocs\""
+			       : "-linkmode=external";
+
+		if (run("export CGO_ENABLED=1 && go build %s -ldflags='%s' -o %s linked.go 2>/dev/null && "
+			"go tool nm -n %s >%s && strip %s",
+			programs[i].flags, linker, programs[i].name, programs[i].name,
+			programs[i].list, programs[i].name)) {
+			printf("# no %s here\n", programs[i].name);
+			continue;
+		}
+		snprintf(list, sizeof(list), "%s", programs[i].list);
+		forget_text(programs[i].name);
+		check_names(read_host(programs[i].name), programs[i].what, list, true);
+		snprintf(without, sizeof(without), "%s, without section headers", programs[i].what);
+		check_names(read_without_sections(programs[i].name), without, list, true);
+		test_given(programs[i].name);
+	}
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */
@@ -321,6 +414,9 @@ int main(void)
 	check(run("objcopy --rename-section .gopclntab=.other stripped renamed") == 0,
 	      "a section gets another name");
 	test_names(read_host("renamed"), "a section of another name", "whole.nm");
+	test_given("stripped");
+	test_given("pie");
+	test_external();
 	test_rows("whole", ARCH_X86, 1, 300000);
 	if (check(build_arm64(), "go builds the program for arm64")) {
 		test_names(read_host("stripped-arm64"), "arm64, stripped", "arm64.nm");

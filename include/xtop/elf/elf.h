@@ -257,6 +257,8 @@ typedef struct xtop_error *elf_symbol_fn(void *context, const struct elf_symbol 
  */
 struct xtop_error *elf_each_symbol(struct elf_file *file, uint32_t type, elf_symbol_fn *fn,
 				   void *context);
+/* Finds the Elf64_Rela entries of DT_RELA in the file. False: there are none in the file. */
+bool elf_find_relocations(struct elf_file *file, uint64_t *offset, uint64_t *size_bytes);
 /* Calls FN for the symbols of .dynsym, found by PT_DYNAMIC, in files without section headers. */
 struct xtop_error *elf_each_dynamic_symbol(struct elf_file *file, elf_symbol_fn *fn,
 					   void *context);

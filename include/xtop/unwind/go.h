@@ -31,7 +31,8 @@ struct go_table {
 	/* set by go_table_init() */
 	uint32_t magic;     /* tells the layout of the table */
 	bool is_arm64;      /* the smallest instruction has 4 bytes; false: x86-64 */
-	uint64_t text;      /* the image's address that functions are relative to */
+	/* The image's address that functions are relative to; see go_table_lacks_text(). */
+	uint64_t text;
 	size_t n_functions;
 	uint64_t names, depths, functions; /* offsets in `bytes` */
 };
@@ -59,6 +60,13 @@ static inline bool go_has_name(const struct go_function *function, const char *n
 bool go_is_head(const uint8_t *head);
 /* Returns false if the bytes are no such table, or are damaged. */
 bool go_table_init(struct go_table *table);
+/*
+ * Whether functions are relative to `text`, and neither the table nor `entry` tells it. Then the
+ * caller sets `text`.
+ */
+bool go_table_lacks_text(const struct go_table *table);
+/* Finds where the first function begins and the last one ends. False: bytes are missing. */
+bool go_table_get_bounds(const struct go_table *table, uint64_t *start, uint64_t *end);
 /* Returns false if the function cannot be read. INDEX < table->n_functions. */
 bool go_table_read(const struct go_table *table, size_t index, struct go_function *function);
 
