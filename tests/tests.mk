@@ -168,6 +168,7 @@ check_PROGRAMS += \
 	tests/sample/test_deadline \
 	tests/sample/test_ring \
 	tests/sample/test_run_time \
+	tests/sample/test_takers \
 	tests/sample/test_sample \
 	tests/sample/test_sampler \
 	tests/sample/test_sampler_budget \
@@ -352,6 +353,7 @@ check_PROGRAMS += \
 	tests/query/test_margin \
 	tests/query/test_line_expander \
 	tests/query/test_locks \
+	tests/query/test_takers_advice \
 	tests/query/test_neighbours \
 	tests/query/test_pass_through \
 	tests/query/test_selection \

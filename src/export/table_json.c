@@ -9,6 +9,7 @@
 
 #include "export/json.h"
 #include "export/table_rows.h"
+#include "export/takers_json.h"
 
 #define TABLE_JSON_VERSION 1
 
@@ -121,6 +122,8 @@ struct xtop_error *export_table_json(const struct snapshot *snapshot,
 	for (size_t i = 0; i < rows.n; i++)
 		table_put_row(&json, &rows.context, &rows.table.rows[i]);
 	json_close(&json, ']');
+	if (snapshot_get_run(snapshot)->takers)
+		takers_put_json(&json, snapshot_get_run(snapshot)->takers, options->totals);
 	json_close(&json, '}');
 	putc('\n', file);
 	table_rows_deinit(&rows);

@@ -26,6 +26,7 @@
 #include "xtop/profile/resolver.h"
 #include "xtop/recording/replay.h"
 #include "xtop/sample/sampler.h"
+#include "xtop/supervise/takers_source.h"
 
 #define PIPELINE_WAIT_NS 1000000 /* time between looks whether the sampler has started */
 #define PIPELINE_NAP_NS  2000000 /* time between looks whether the resolver has ended */
@@ -48,6 +49,7 @@ struct pipeline {
 	struct recording_reader *reader;       /* the recording of -r; NULL: live, or a profile */
 	struct control *control;
 	struct snapshot_slot *slot, *waits_slot;
+	struct takers_source *takers; /* NULL: a recording or a profile */
 	struct resolver *resolver;
 	struct sample_log *log;  /* each sample, for the text of perf script; NULL: not kept */
 	struct history *history; /* the history of a recording until the screen takes it, or NULL */
@@ -144,6 +146,12 @@ static struct xtop_error *pipeline_open_replayed(struct pipeline *pipeline)
 				: pipeline_publish_profile(pipeline);
 }
 
+static struct xtop_error *pipeline_create_takers(struct pipeline *pipeline)
+{
+	pipeline->takers = takers_source_create((uint64_t)(pipeline->options->half_life_s * 1e9));
+	return pipeline->takers ? NULL : error_create("out of memory");
+}
+
 static struct xtop_error *pipeline_open_guest(struct pipeline *pipeline)
 {
 	struct xtop_error *error;
@@ -160,6 +168,8 @@ static struct xtop_error *pipeline_open_guest(struct pipeline *pipeline)
 	memcpy(pipeline->name, pipeline->guest.name, sizeof(pipeline->name));
 	if (!error)
 		error = pipeline_create_shared(pipeline);
+	if (!error)
+		error = pipeline_create_takers(pipeline);
 	return error ? error : pipeline_create_ring(pipeline);
 }
 
@@ -345,6 +355,7 @@ static struct xtop_error *pipeline_create_resolver(struct pipeline *pipeline)
 		.waits_slot = pipeline->waits_slot,
 		.symbols = pipeline->symbols,
 		.work = &pipeline->work,
+		.takers = pipeline->takers,
 		.os = pipeline->os,
 		.how = pipeline->options->unwind,
 		.writer = pipeline->writer,
@@ -447,10 +458,12 @@ static struct xtop_error *pipeline_start_reattacher(struct pipeline *pipeline)
 		/* A recording is of one boot; --all finds the next domain itself. */
 		.ends = pipeline->writer || pipeline->options->all,
 		.bound_ns = pipeline->options->batch && !pipeline->options->push &&
-					    !pipeline->options->metrics ? REATTACH_BOUND_NS
-										 : 0,
+					    !pipeline->options->metrics
+				    ? REATTACH_BOUND_NS
+				    : 0,
 		.control = pipeline->control,
 		.resolver = pipeline->resolver,
+		.takers = pipeline->takers,
 		.os = pipeline->os,
 		.check = symbols_count(pipeline->symbols) ? pipeline_check_builds : NULL,
 		.context = pipeline,
@@ -544,6 +557,8 @@ struct xtop_error *pipeline_start(struct pipeline *pipeline)
 	if (error || pipeline_is_profile(pipeline))
 		return error;
 	error = pipeline_run_steps(pipeline, steps, sizeof(steps) / sizeof(steps[0]));
+	if (!error && pipeline->options->neighbours && pipeline->takers)
+		error = pipeline_start_takers(pipeline);
 	pipeline->started_ns = clock_now_ns();
 	return error;
 }
@@ -652,6 +667,7 @@ void pipeline_destroy(struct pipeline *pipeline)
 	history_destroy(pipeline->history);
 	os_destroy(pipeline->os);
 	kernel_cache_close(pipeline->cache);
+	takers_source_destroy(pipeline->takers);
 	ring_destroy(pipeline->source.ring);
 	control_destroy(pipeline->control);
 	replay_source_close(&pipeline->replayed);
@@ -766,6 +782,14 @@ void pipeline_start_waits(struct pipeline *pipeline)
 {
 	if (!(control_get_waits_hz(pipeline->control) > 0))
 		control_set_waits_hz(pipeline->control, OPTIONS_WAITS_HZ);
+}
+
+struct xtop_error *pipeline_start_takers(struct pipeline *pipeline)
+{
+	if (!pipeline->takers)
+		return error_create("who takes the CPU is known of running guests only");
+	pipeline_update_guest(pipeline);
+	return takers_source_start(pipeline->takers, pipeline->guest.domid);
 }
 
 struct xtop_error *pipeline_snapshot_waits(struct pipeline *pipeline, struct snapshot **snapshotp)

@@ -136,6 +136,13 @@ static void pipelines_start_waits(void *context)
 	pipeline_start_waits(guest->pipeline);
 }
 
+static struct xtop_error *pipelines_start_takers(void *context)
+{
+	struct pipelines_guest *guest = context;
+
+	return pipeline_start_takers(guest->pipeline);
+}
+
 static void pipelines_fill_waits(struct pipelines_guest *guest)
 {
 	if (pipeline_is_profile(guest->pipeline))
@@ -173,6 +180,8 @@ static void pipelines_fill_ui(const struct options *options, struct pipelines_gu
 		.annotate = pipelines_annotate,
 		.take_history = pipelines_take_history,
 	};
+	if (!pipeline_is_profile(guest->pipeline) && !pipeline_is_recording(guest->pipeline))
+		guest->ui.start_takers = pipelines_start_takers;
 	pipelines_fill_waits(guest);
 }
 

@@ -26,6 +26,7 @@
 #include "xtop/os/os.h"
 #include "xtop/profile/resolver.h"
 #include "xtop/supervise/broker.h"
+#include "xtop/supervise/takers_source.h"
 #include "xtop/xen/guest.h"
 
 #define REATTACH_NOTE_BYTES 160
@@ -48,6 +49,7 @@ struct reattach_settings {
 	uint64_t bound_ns;
 	struct control *control;
 	struct resolver *resolver; /* its thread runs */
+	struct takers_source *takers;
 	struct os *os;
 	/*
 	 * Called on the resolver's thread, a few times after the guest has come back. Returns why

@@ -19,6 +19,7 @@
 #include "xtop/base/clock.h"
 #include "xtop/base/work.h"
 #include "xtop/profile/crash.h"
+#include "xtop/supervise/takers_source.h"
 
 #define RESOLVER_NAP_NS   5000000 /* the longest sleep between two looks at an empty ring */
 #define RESOLVER_LONG_NAP_NS 1000000000 /* the longest sleep where nobody looks at a screen */
@@ -519,6 +520,8 @@ void resolver_forget(struct resolver *resolver)
 		memset(resolver->found_by.by, 0, resolver->found_by.n);
 	if (resolver->waits && !resolver->settings.intervals) /* intervals reset waits separately */
 		waits_reset(resolver->waits);
+	if (resolver->settings.takers)
+		takers_source_reset(resolver->settings.takers);
 	names_reset_places(resolver->names);
 	resolver->first_clocks = resolver->clocks;
 	control_get_times(resolver->settings.control, resolver->forgotten, GUEST_MAX_VCPUS);

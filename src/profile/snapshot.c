@@ -77,6 +77,7 @@ void snapshot_run_destroy(struct snapshot_run *run)
 		return;
 	free(run->calls);
 	free(run->events);
+	free(run->takers);
 	free(run);
 }
 
@@ -172,10 +173,12 @@ static struct snapshot_run *snapshot_copy_run(const struct snapshot_run *from, u
 	*to = *from;
 	to->calls = NULL;
 	to->events = NULL;
+	to->takers = NULL;
 	if (with & SNAPSHOT_WITH_CALLS) {
 		snapshot_copy_array(from->calls, from->n_vcpus, sizeof(*from->calls), &to->calls);
 		snapshot_copy_array(from->events, from->n_vcpus, sizeof(*from->events),
 				    &to->events);
+		snapshot_copy_array(from->takers, 1, sizeof(*from->takers), &to->takers);
 	}
 	return to;
 }

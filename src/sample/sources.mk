@@ -7,6 +7,7 @@ libxtop_a_SOURCES += \
 	include/xtop/sample/ring.h \
 	include/xtop/sample/sample.h \
 	include/xtop/sample/sampler.h \
+	include/xtop/sample/takers.h \
 	src/sample/budget.c \
 	src/sample/control.c \
 	src/sample/copy.c \
@@ -42,4 +43,5 @@ libxtop_a_SOURCES += \
 	src/sample/stacks_x86.c \
 	src/sample/stacks_x86.h \
 	src/sample/strata.c \
-	src/sample/strata.h
+	src/sample/strata.h \
+	src/sample/takers.c

@@ -22,6 +22,8 @@
 #include "supervise/ask.h"
 #include "supervise/broker.h"
 #include "supervise/broker_wire.h"
+#include "supervise/helper.h"
+#include "supervise/host_watch.h"
 #include "supervise/keeper.h"
 #include "supervise/opener.h"
 #include "xtop/base/cache_folder.h"
@@ -65,6 +67,7 @@ struct broker {
 	int cache_folder; /* -1: there is no cache */
 	int folders[BROKER_MAX_FILES]; /* folders of settings->files, opened at start; -1: none */
 	struct broker_run runs[BROKER_MAX_RUNS];
+	struct helper watches[BROKER_MAX_RUNS]; /* processes that look at the host */
 	size_t n_grants;
 	struct broker_grant grants[BROKER_MAX_GRANTS];
 };
@@ -73,12 +76,13 @@ struct broker {
 
 /* What a run has on the command line, so that main needs the answer to a question. */
 enum broker_need {
-	BROKER_NEEDS_GUESTS = 1 << 0,  /* live guests, not a recording */
-	BROKER_NEEDS_CHOICE = 1 << 1,  /* guests that are chosen while xtop runs */
-	BROKER_NEEDS_CACHE = 1 << 2,   /* a folder for kernels */
-	BROKER_NEEDS_RESULTS = 1 << 3, /* files of results */
-	BROKER_NEEDS_SCREEN = 1 << 4,  /* somebody who names files */
-	BROKER_NEEDS_NEVER = 1 << 5,   /* nothing fulfils it: the question is unknown */
+	BROKER_NEEDS_GUESTS = 1 << 0,     /* live guests, not a recording */
+	BROKER_NEEDS_CHOICE = 1 << 1,     /* guests that are chosen while xtop runs */
+	BROKER_NEEDS_CACHE = 1 << 2,      /* a folder for kernels */
+	BROKER_NEEDS_RESULTS = 1 << 3,    /* files of results */
+	BROKER_NEEDS_SCREEN = 1 << 4,     /* somebody who names files */
+	BROKER_NEEDS_NEIGHBOURS = 1 << 5, /* --neighbours, or a screen that may show them */
+	BROKER_NEEDS_NEVER = 1 << 6,      /* nothing fulfils it: the question is unknown */
 };
 
 static unsigned broker_find_needs(uint32_t question)
@@ -93,6 +97,7 @@ static unsigned broker_find_needs(uint32_t question)
 		[BROKER_REMOVE] = BROKER_NEEDS_RESULTS,
 		[BROKER_OPEN] = BROKER_NEEDS_SCREEN,
 		[BROKER_CACHE] = BROKER_NEEDS_GUESTS | BROKER_NEEDS_CACHE,
+		[BROKER_TAKERS] = BROKER_NEEDS_GUESTS | BROKER_NEEDS_NEIGHBOURS,
 	};
 
 	return question < N_BROKER_QUESTIONS ? needs[question] : BROKER_NEEDS_NEVER;
@@ -111,7 +116,9 @@ static bool broker_may_answer(const struct broker *broker, uint32_t question)
 		if (settings->files[i])
 			has |= BROKER_NEEDS_RESULTS;
 	if (settings->has_screen)
-		has |= BROKER_NEEDS_SCREEN;
+		has |= BROKER_NEEDS_SCREEN | BROKER_NEEDS_NEIGHBOURS;
+	if (settings->neighbours)
+		has |= BROKER_NEEDS_NEIGHBOURS;
 	return !(broker_find_needs(question) & ~has);
 }
 
@@ -327,6 +334,28 @@ static struct xtop_error *broker_start_run(struct broker *broker, struct broker_
 	return error;
 }
 
+/* The process ends when main closes the socket that it gets. */
+static struct xtop_error *broker_start_watch(struct broker *broker, uint32_t domid,
+					     uint32_t half_life_ms, struct broker_answer *answer)
+{
+	struct host_watch_settings settings = { domid, half_life_ms * 1000000ULL };
+	struct xtop_error *error;
+	struct helper *watch = NULL;
+
+	for (unsigned i = 0; i < BROKER_MAX_RUNS; i++)
+		if (helper_wait_for_end(&broker->watches[i], 0))
+			watch = &broker->watches[i];
+	if (!watch)
+		return error_create("xtop looks at the neighbours of at most %d domains",
+				    BROKER_MAX_RUNS);
+	error = helper_start("the process that looks at the host", host_watch_run, &settings,
+			     watch);
+	if (!error)
+		answer->fd = watch->socket; /* closed here when it is sent */
+	watch->socket = 0;
+	return error;
+}
+
 /* The owner of a folder may replace it later, so root keeps an O_PATH descriptor. */
 static void broker_open_folders(struct broker *broker)
 {
@@ -376,6 +405,8 @@ static struct xtop_error *broker_answer_domid(struct broker *broker,
 		answer->fd = cache_folder_open_file(broker->cache_folder, grant->info.uuid);
 		return NULL;
 	}
+	if (request->question == BROKER_TAKERS)
+		return broker_start_watch(broker, grant->info.domid, request->number, answer);
 	return broker_start_run(broker, grant, fds, n_fds, answer);
 }
 
@@ -391,6 +422,7 @@ static struct xtop_error *broker_answer(struct broker *broker, const struct brok
 	case BROKER_MEMORY:
 	case BROKER_CACHE:
 	case BROKER_START:
+	case BROKER_TAKERS:
 		return broker_answer_domid(broker, request, fds, n_fds, answer);
 	case BROKER_STOP:
 		if (request->number < BROKER_MAX_RUNS)

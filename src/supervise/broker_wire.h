@@ -13,8 +13,9 @@
  *   STOP           number: of the sampling  -                              -
  *   REMOVE         number: of the file      -                              -
  *   OPEN           text: path, number       number: it exists              ◄ the file
+ *   TAKERS         domid, number: half-life -                              ◄ host_watch.h's socket
  *
- * The number of OPEN is an enum opener_act (opener.h).
+ * The number of OPEN is an enum opener_act (opener.h), that of TAKERS a number of milliseconds.
  */
 #ifndef SUPERVISE_BROKER_WIRE_H
 #define SUPERVISE_BROKER_WIRE_H
@@ -31,8 +32,9 @@ enum broker_question {
 	BROKER_REMOVE,
 	BROKER_OPEN,
 	BROKER_CACHE,
+	BROKER_TAKERS,
 };
-#define N_BROKER_QUESTIONS 9
+#define N_BROKER_QUESTIONS 10
 
 struct broker_request {
 	uint32_t question, domid, number;

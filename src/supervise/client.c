@@ -254,6 +254,20 @@ int guest_open_cache(uint32_t domid)
 	return fd;
 }
 
+struct xtop_error *guest_watch_takers(uint32_t domid, uint64_t half_life_ns, int *socketp)
+{
+	const struct broker_request request = { .question = BROKER_TAKERS,
+						.domid = domid,
+						.number = (uint32_t)(half_life_ns / 1000000) };
+	struct broker_reply reply;
+	struct xtop_error *error;
+
+	if (!client.process.socket)
+		return error_create("the host is looked at through a broker only");
+	error = client_ask(&request, NULL, 0, &reply, socketp);
+	return error || *socketp >= 0 ? error : error_create("no descriptor came");
+}
+
 struct xtop_error *guard_start(const struct guest_info *info, struct control *control,
 			       struct ring *ring, struct guest_process *process)
 {

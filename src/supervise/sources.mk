@@ -5,6 +5,7 @@ libxtop_a_SOURCES += \
 	include/xtop/supervise/line_client.h \
 	include/xtop/supervise/sandbox.h \
 	include/xtop/supervise/sender.h \
+	include/xtop/supervise/takers_source.h \
 	src/supervise/ask.c \
 	src/supervise/ask.h \
 	src/supervise/broker.c \
@@ -23,6 +24,8 @@ libxtop_a_SOURCES += \
 	src/supervise/helper.h \
 	src/supervise/guard.c \
 	src/supervise/guard.h \
+	src/supervise/host_watch.c \
+	src/supervise/host_watch.h \
 	src/supervise/keeper.c \
 	src/supervise/keeper.h \
 	src/supervise/landlock.c \
@@ -40,6 +43,7 @@ libxtop_a_SOURCES += \
 	src/supervise/resolver_libraries.h \
 	src/supervise/sandbox.c \
 	src/supervise/sender.c \
+	src/supervise/takers_source.c \
 	src/supervise/unpause.c \
 	src/supervise/helper_sandbox.c \
 	src/supervise/helper_sandbox.h \

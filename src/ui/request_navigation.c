@@ -202,11 +202,31 @@ static void request_waits(struct ui *ui)
 		request_enter_waits(ui);
 }
 
+/* Begins to look at the host. Returns false if nothing can be known of it. */
+static bool request_takers(struct ui *ui)
+{
+	struct guest_screen *guest = ui->guest;
+	const struct ui_pipeline *pipeline = guest->pipeline;
+	struct xtop_error *error;
+
+	if (!pipeline->start_takers) {
+		ui_message(ui, STYLE_NOTICE, "who takes the CPU is known of running guests only");
+		return false;
+	}
+	if (guest->samples)
+		ui_enter_guest(ui, guest->samples);
+	error = pipeline->start_takers(pipeline->context);
+	ui_error(ui, error);
+	return !error;
+}
+
 static void request_view(struct ui *ui, const struct view_ops *view, uint32_t frame)
 {
 	if (view == &waits_ops)
 		request_waits(ui);
 	else if (view->needs == VIEW_NEEDS_WAITS && !request_enter_waits(ui))
+		return;
+	else if (view->needs == VIEW_NEEDS_TAKERS && !request_takers(ui))
 		return;
 	else if (view->needs == VIEW_NEEDS_DOMAINS)
 		request_domains(ui);

@@ -5,8 +5,9 @@
  * xtop uses these calls. Their numbers and structures are the same in all releases of the table:
  *
  *   domctl    pausedomain, unpausedomain, getdomaininfo, getvcpucontext, getvcpuinfo,
- *             get_address_size, gethvmcontext_partial (type CPU)
- *   sysctl    getdomaininfolist
+ *             scheduler_op (getinfo), getvcpuaffinity, get_address_size,
+ *             gethvmcontext_partial (type CPU)
+ *   sysctl    getdomaininfolist, cpupool_op (info)
  *
  * but for two places:
  *
@@ -60,9 +61,16 @@ SAME_NUMBER(XEN_DOMCTL_unpausedomain, 4);
 SAME_NUMBER(XEN_DOMCTL_getdomaininfo, 5);
 SAME_NUMBER(XEN_DOMCTL_getvcpucontext, 13);
 SAME_NUMBER(XEN_DOMCTL_getvcpuinfo, 14);
+SAME_NUMBER(XEN_DOMCTL_scheduler_op, 16);
+SAME_NUMBER(XEN_DOMCTL_getvcpuaffinity, 25);
 SAME_NUMBER(XEN_DOMCTL_get_address_size, 36);
 SAME_NUMBER(XEN_DOMCTL_gethvmcontext_partial, 55);
+SAME_NUMBER(XEN_DOMCTL_SCHEDOP_getinfo, 1);
+SAME_NUMBER(XEN_SCHEDULER_CREDIT, 5);
+SAME_NUMBER(XEN_SCHEDULER_CREDIT2, 6);
 SAME_NUMBER(XEN_SYSCTL_getdomaininfolist, 6);
+SAME_NUMBER(XEN_SYSCTL_cpupool_op, 18);
+SAME_NUMBER(XEN_SYSCTL_CPUPOOL_OP_INFO, 3);
 SAME_SIZE(xen_domctl, 144);
 SAME_OFFSET(xen_domctl, interface_version, 4);
 SAME_OFFSET(xen_domctl, domain, 8);
@@ -73,6 +81,7 @@ SAME_OFFSET(xen_domctl_getdomaininfo, cpu_time, 56);
 SAME_OFFSET(xen_domctl_getdomaininfo, nr_online_vcpus, 64);
 SAME_OFFSET(xen_domctl_getdomaininfo, max_vcpu_id, 68);
 SAME_OFFSET(xen_domctl_getdomaininfo, handle, 76);
+SAME_OFFSET(xen_domctl_getdomaininfo, cpupool, 92);
 _Static_assert(sizeof(struct xen_domctl_getdomaininfo) -
 			       offsetof(struct xen_domctl_getdomaininfo, arch_config) ==
 		       DOMAIN_ARCH_BYTES,
@@ -80,6 +89,12 @@ _Static_assert(sizeof(struct xen_domctl_getdomaininfo) -
 SAME_SIZE(xen_domctl_getvcpuinfo, 24);
 SAME_OFFSET(xen_domctl_getvcpuinfo, online, 4);
 SAME_OFFSET(xen_domctl_getvcpuinfo, cpu_time, 8);
+SAME_OFFSET(xen_domctl_getvcpuinfo, cpu, 16);
+SAME_OFFSET(xen_domctl_scheduler_op, u, 8);
+SAME_SIZE(xen_domctl_sched_credit, 4);
+SAME_SIZE(xen_domctl_sched_credit2, 4);
+SAME_SIZE(xen_domctl_vcpuaffinity, 40);
+SAME_OFFSET(xen_domctl_vcpuaffinity, cpumap_hard, 8);
 SAME_SIZE(xen_domctl_vcpucontext, 16);
 SAME_OFFSET(xen_domctl_vcpucontext, ctxt, 8);
 SAME_SIZE(xen_domctl_address_size, 4);
@@ -91,6 +106,9 @@ SAME_OFFSET(xen_sysctl, u, 8);
 SAME_SIZE(xen_sysctl_getdomaininfolist, 24);
 SAME_OFFSET(xen_sysctl_getdomaininfolist, buffer, 8);
 SAME_OFFSET(xen_sysctl_getdomaininfolist, num_domains, 16);
+SAME_SIZE(xen_sysctl_cpupool_op, 40);
+SAME_OFFSET(xen_sysctl_cpupool_op, sched_id, 8);
+SAME_OFFSET(xen_sysctl_cpupool_op, cpumap, 24);
 
 /* guest_x86.c and guest_arm64.c compare what they use of the registers. */
 
@@ -266,6 +284,7 @@ struct xen_domain domctl_abi_decode(const struct domctl_abi *abi, const void *by
 		.domid = info->domain,
 		.flags = info->flags,
 		.max_vcpu_id = info->max_vcpu_id,
+		.pool = info->cpupool,
 		.pages = info->tot_pages,
 		.cpu_time_ns = info->cpu_time,
 	};

@@ -7,6 +7,7 @@
 
 #include "xtop/xen/domctl.h"
 #include "xtop/xen/foreign.h"
+#include "xtop/xen/host_look.h"
 #include "xtop/xen/xen.h"
 
 static struct xtop_error *no_xen(void)
@@ -166,4 +167,43 @@ struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *
 {
 	(void)info, (void)area, (void)user, (void)guest;
 	return no_xen();
+}
+
+struct xtop_error *host_looker_open(struct host_looker **lookerp)
+{
+	(void)lookerp;
+	return no_xen();
+}
+
+void host_looker_close(struct host_looker *looker)
+{
+	(void)looker;
+}
+
+struct xtop_error *host_looker_look(struct host_looker *looker, uint32_t always,
+				    const struct host_look *last, struct host_look *look)
+{
+	(void)looker, (void)always, (void)last, (void)look;
+	return no_xen();
+}
+
+bool host_looker_get_pool(struct host_looker *looker, uint32_t pool, uint32_t *schedulerp,
+			  struct host_cpus *cpus)
+{
+	(void)looker, (void)pool, (void)schedulerp, (void)cpus;
+	return false;
+}
+
+bool host_looker_get_schedule(struct host_looker *looker, uint32_t domid, uint32_t scheduler,
+			      struct host_schedule *schedule)
+{
+	(void)looker, (void)domid, (void)scheduler, (void)schedule;
+	return false;
+}
+
+bool host_looker_get_affinity(struct host_looker *looker, uint32_t domid, unsigned vcpu,
+			      struct host_cpus *cpus)
+{
+	(void)looker, (void)domid, (void)vcpu, (void)cpus;
+	return false;
 }

@@ -3,6 +3,7 @@ libxtop_a_SOURCES += \
 	include/xtop/xen/domctl.h \
 	include/xtop/xen/foreign.h \
 	include/xtop/xen/guest.h \
+	include/xtop/xen/host_look.h \
 	include/xtop/xen/xen.h
 if WITH_XEN
 libxtop_a_SOURCES += \
@@ -11,6 +12,7 @@ libxtop_a_SOURCES += \
 	src/xen/domctl_abi.c \
 	src/xen/domctl_abi.h \
 	src/xen/foreign.c \
+	src/xen/host_look.c \
 	src/xen/public.h \
 	src/xen/stop_area.c \
 	src/xen/stop_area.h \

@@ -64,12 +64,15 @@ static void test_modes(void)
 	test_mode("-b -d web01", mode, OF_GUESTS);
 	mode.cache = "/tmp/xtop-none/none";
 	test_mode("-b -d web01, with a cache", mode, OF_GUESTS | Q(CACHE));
+	mode.neighbours = true;
+	test_mode("-b -d web01 --neighbours", mode, OF_GUESTS | Q(CACHE) | Q(TAKERS));
+	mode.neighbours = false;
 	mode.has_screen = true;
-	test_mode("-d web01", mode, OF_GUESTS | Q(CACHE) | Q(OPEN));
+	test_mode("-d web01", mode, OF_GUESTS | Q(CACHE) | Q(OPEN) | Q(TAKERS));
 	mode.files[2] = "/tmp/xtop-none/record";
-	test_mode("-d web01 -w", mode, OF_GUESTS | Q(CACHE) | Q(OPEN) | Q(REMOVE));
+	test_mode("-d web01 -w", mode, OF_GUESTS | Q(CACHE) | Q(OPEN) | Q(REMOVE) | Q(TAKERS));
 	mode.n_domains = 0;
-	test_mode("-w", mode, OF_GUESTS | Q(CACHE) | Q(OPEN) | Q(REMOVE) | Q(LIST));
+	test_mode("-w", mode, OF_GUESTS | Q(CACHE) | Q(OPEN) | Q(REMOVE) | Q(LIST) | Q(TAKERS));
 	mode.no_domains = true;
 	test_mode("-r -w", mode, Q(OPEN) | Q(REMOVE));
 	mode.has_screen = false;

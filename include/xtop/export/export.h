@@ -121,6 +121,10 @@ struct xtop_error *export_waits_table(const struct snapshot *snapshot,
 struct xtop_error *export_locks_table(const struct snapshot *snapshot,
 				      const struct table_options *options, FILE *file);
 
+/* takers_table.c: who takes the physical CPUs. Prints nothing if nobody has looked. */
+struct xtop_error *export_takers_table(const struct snapshot *snapshot,
+				       const struct table_options *options, FILE *file);
+
 /* waits_json.c: the tables of waits and locks as one JSON object on one line. */
 struct xtop_error *export_waits_json(const struct snapshot *snapshot,
 				     const struct table_options *options, FILE *file);

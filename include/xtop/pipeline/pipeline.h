@@ -84,6 +84,11 @@ struct snapshot_slot *pipeline_waits_slot(const struct pipeline *pipeline);
 struct history *pipeline_take_history(struct pipeline *pipeline);
 /* Begins to look at tasks that wait, unless that has begun. Changes nothing in a recording. */
 void pipeline_start_waits(struct pipeline *pipeline);
+/*
+ * Begins to look who takes the guest's physical CPUs, unless that has begun. Error: this is no live
+ * guest, or the process that looks cannot be started.
+ */
+struct xtop_error *pipeline_start_takers(struct pipeline *pipeline);
 /* TIME_NS of the samples' clock as ns since 1970; 0 if that is not known. */
 uint64_t pipeline_wall_ns(const struct pipeline *pipeline, uint64_t time_ns);
 /* After pipeline_stop(): makes a snapshot of all samples, which the caller destroys. */

@@ -41,6 +41,7 @@ struct resolver_settings {
 	struct snapshot_slot *waits_slot; /* for the profile of waiting tasks; NULL: not wanted */
 	const struct symbols *symbols;   /* the files of -k, or the recording's */
 	struct work *work;               /* ends when the user is in a hurry; borrowed */
+	struct takers_source *takers;    /* who takes the guest's physical CPUs; NULL: not known */
 	struct os *os;                   /* the system inside the guest; NULL: not looked at */
 	enum unwind_how how;
 	struct recording_writer *writer; /* gets every record; NULL: nothing is recorded */

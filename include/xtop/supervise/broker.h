@@ -7,6 +7,7 @@
  *   main ─┬─ list, find, registers    what Xen and xenstore say of domains
  *         ├─ memory                   a descriptor that maps this one domain's pages, nothing else
  *         ├─ cache                    the file in which that domain's kernel is kept
+ *         ├─ takers                   a process that looks who takes the domain's physical CPUs
  *         ├─ start, stop              sampler, guard and keeper of a domain, with main's ring
  *         ├─ remove                   an empty result file that this run has created
  *         └─ open                     a file that the user names on the screen, as that user
@@ -40,6 +41,7 @@ struct broker_settings {
 	const char *files[BROKER_MAX_FILES]; /* results that main may ask to remove; NULL: none */
 	const char *cache;          /* folder of guest_open_cache()'s files; NULL: no cache */
 	bool no_domains;            /* no domain is allowed: a recording is played */
+	bool neighbours;            /* main may ask who takes a guest's physical CPUs */
 	bool has_screen;            /* main may ask for files that the user names on the screen */
 	double budget; /* the most that a sampler may take, even if control says more */
 	bool shared;   /* also sample domains that another xtop samples */
@@ -92,6 +94,12 @@ uint64_t broker_cpu_ns(void);
 
 /* Opens the file in which DOMID's kernel is kept (cache_folder.h). -1: there is no cache. */
 int guest_open_cache(uint32_t domid);
+
+/*
+ * Starts the process that finds out who takes DOMID's physical CPUs. *SOCKETP: to ask it, by
+ * takers_source.h; the process ends when the socket is closed.
+ */
+struct xtop_error *guest_watch_takers(uint32_t domid, uint64_t half_life_ns, int *socketp);
 
 /* --- the processes of one guest: the sampler stops it, the guard releases it (guard.c) -------- */
 

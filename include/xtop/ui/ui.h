@@ -51,6 +51,8 @@ struct ui_pipeline {
 	/* The guest's waiting tasks: another profile with another slot. NULL if unknown. */
 	const struct ui_pipeline *waits;
 	void (*start_waits)(void *context); /* starts to look at tasks; may be NULL */
+	/* Starts to look who takes the guest's physical CPUs; NULL: that cannot be known. */
+	struct xtop_error *(*start_takers)(void *context);
 	bool of_waits; /* the profile has waiting tasks */
 	bool of_crash; /* there is a crash report instead of samples */
 };

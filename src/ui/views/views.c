@@ -24,7 +24,8 @@
 	VIEW(annotate)                                                                             \
 	VIEW(waits)                                                                                \
 	VIEW(locks)                                                                                \
-	VIEW(crash)
+	VIEW(crash)                                                                                \
+	VIEW(takers)
 
 #define DECLARE(name) extern const struct view_ops name##_ops;
 VIEWS(DECLARE)

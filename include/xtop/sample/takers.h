@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who takes the physical CPUs that a guest waits for: sums over looks at all vCPUs of the host
+ * (host_look.h). Pure arithmetic on what Xen says; no thread of its own.
+ *
+ * Between two looks Xen's count tells how long each vCPU ran. When a vCPU of the guest did not run,
+ * it slept or waited; the states that the looks find tell which. The time that it waited went to
+ * those that ran on its physical CPU meanwhile, in proportion to what they ran. What nobody ran is
+ * Xen's own, or the CPU was idle although the vCPU wanted it: a cap does that.
+ *
+ * Who runs at the moment of a look would be simpler, but is wrong where dom0 shares the CPU: to
+ * look, dom0 runs there. For the same reason a vCPU that is found waiting beside a running dom0 may
+ * wait for the look alone; then only what others ran counts.
+ */
+#ifndef XTOP_TAKERS_H
+#define XTOP_TAKERS_H
+
+#include "xtop/base/error.h"
+#include "xtop/xen/host_look.h"
+
+#define TAKERS_MAX        64 /* domains that are told apart */
+#define TAKERS_OF_VCPU    3  /* takers that a vCPU names */
+#define TAKERS_CPUS_BYTES 40 /* "0-3,8"; longer lists are cut */
+/* In place of a domid. Xen 4.17 public/xen.h: DOMID_IDLE, DOMID_INVALID. */
+#define TAKER_XEN    0x7fff /* Xen itself, or nobody: the CPU was idle */
+#define TAKER_OTHERS 0x7ff4 /* domains that have no row of their own */
+
+/* Decayed, and since start. */
+struct taken {
+	double live, total;
+};
+
+/* A domain that took time. */
+struct taker {
+	uint32_t domid;
+	uint32_t pool;
+	uint32_t weight, cap; /* struct host_schedule; 0: unknown, or none */
+	char name[64];        /* as xenstore has it, cut; not clean; "": none */
+	struct taken share;   /* its share of the guest's steal, 0..1 */
+	struct taken error;   /* the share's standard error */
+	struct taken cpus;    /* physical CPUs that it uses anywhere on the host */
+};
+
+/* A vCPU of the guest. */
+struct taken_vcpu {
+	uint16_t cpu; /* physical CPU at the last look */
+	bool online;
+	struct taken waited; /* share of its time that it waited, 0..1 */
+	struct taken ran;    /* share of its time that it ran */
+	uint64_t longest_ns; /* longest time between looks in which it waited and never ran */
+	char affinity[TAKERS_CPUS_BYTES]; /* CPUs on which it may run; "": all of the pool */
+	uint32_t by[TAKERS_OF_VCPU];      /* who took most, live; UINT32_MAX: no more */
+	double by_share[TAKERS_OF_VCPU];  /* their shares of its steal */
+};
+
+/* The guest's cpupool. */
+struct taken_pool {
+	uint32_t id, n_cpus; /* n_cpus 0: Xen does not tell */
+	uint32_t n_idle;     /* CPUs of which less than a tenth was used lately */
+};
+
+/* The answer: fixed size, so that a process can send it. */
+struct takers_table {
+	char failure[160]; /* why there are no looks; "": there are */
+	bool gone;         /* the guest has ended */
+	uint64_t looks;
+	uint64_t span_ns;              /* from the first look to the last */
+	uint64_t cpu_ns;               /* CPU time that looking took */
+	uint64_t refused;              /* looks that Xen refused */
+	struct host_schedule schedule; /* the guest's own */
+	struct taken_pool pool;
+	struct taken steal; /* mean share of the vCPUs' time that they waited */
+	uint32_t domid;     /* the guest's */
+	uint32_t n_takers, n_vcpus;
+	struct taker takers[TAKERS_MAX]; /* by share, the largest live one first */
+	struct taken_vcpu vcpus[GUEST_MAX_VCPUS];
+};
+
+struct takers;
+/* HALF_LIFE_NS 0: nothing decays. */
+struct xtop_error *takers_create(uint32_t domid, uint64_t half_life_ns, struct takers **takersp);
+void takers_destroy(struct takers *takers); /* NULL allowed */
+/* Adds what happened from the look BEFORE to the look NOW. */
+void takers_add(struct takers *takers, const struct host_look *before, const struct host_look *now);
+/* Fills in what the looks have shown: all but names, affinities, schedules and the pool. */
+void takers_get(const struct takers *takers, struct takers_table *table);
+/* How much of physical CPU was used lately, 0..1. */
+double takers_get_use(const struct takers *takers, unsigned cpu);
+/* Begins anew. */
+void takers_reset(struct takers *takers);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A look at all vCPUs of the host: which of them ran, for how long, on which physical CPU. Xen
+ * stops no vCPU for it. One thread uses a looker. Needs dom0's privilege.
+ */
+#ifndef XTOP_HOST_LOOK_H
+#define XTOP_HOST_LOOK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xtop/base/error.h"
+#include "xtop/base/types.h"
+
+#define HOST_MAX_CPUS 1024 /* physical CPUs; vCPUs on others are not looked at */
+
+struct host_vcpu {
+	uint32_t domid;
+	uint16_t number;
+	uint16_t cpu;          /* the physical CPU on which it runs, or ran last */
+	enum vcpu_state state; /* by Xen's flags */
+	uint64_t cpu_ns;       /* time that it has run since it was created */
+};
+
+struct host_domain {
+	uint32_t domid;
+	uint32_t pool; /* its cpupool */
+	bool paused;
+	uint64_t cpu_ns; /* time that its vCPUs have run */
+	size_t first, n; /* its vCPUs in the look */
+};
+
+/* Everything is ascending: domains by domid, vCPUs by domain and number. */
+struct host_look {
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	size_t n_domains, domains_capacity;
+	struct host_domain *domains;
+	size_t n_vcpus, vcpus_capacity;
+	struct host_vcpu *vcpus;
+};
+
+/* How Xen schedules one domain. */
+struct host_schedule {
+	uint32_t weight; /* 0: the scheduler has no weights, or Xen does not tell */
+	uint32_t cap;    /* percent of a physical CPU; 0: none */
+};
+
+/* One set of CPUs: bit i of byte i / 8. */
+struct host_cpus {
+	uint8_t bits[HOST_MAX_CPUS / 8];
+};
+
+struct host_looker;
+struct xtop_error *host_looker_open(struct host_looker **lookerp);
+void host_looker_close(struct host_looker *looker); /* NULL allowed */
+/*
+ * Makes LOOK, whose memory is used again. LAST is the look before, or all zeros: the vCPUs of a
+ * domain that has not run since are copied from there, but for domain ALWAYS.
+ */
+struct xtop_error *host_looker_look(struct host_looker *looker, uint32_t always,
+				    const struct host_look *last, struct host_look *look);
+/* Returns NULL if there is no such domain. */
+static inline const struct host_domain *host_look_find(const struct host_look *look, uint32_t domid)
+{
+	size_t first = 0, end = look->n_domains;
+
+	while (first < end) {
+		size_t middle = first + (end - first) / 2;
+
+		if (look->domains[middle].domid < domid)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return first < look->n_domains && look->domains[first].domid == domid
+		       ? &look->domains[first]
+		       : NULL;
+}
+
+/* Returns false if Xen does not tell. */
+bool host_looker_get_pool(struct host_looker *looker, uint32_t pool, uint32_t *schedulerp,
+			  struct host_cpus *cpus);
+bool host_looker_get_schedule(struct host_looker *looker, uint32_t domid, uint32_t scheduler,
+			      struct host_schedule *schedule);
+/* The CPUs on which the vCPU may run, as the administrator has set them. */
+bool host_looker_get_affinity(struct host_looker *looker, uint32_t domid, unsigned vcpu,
+			      struct host_cpus *cpus);
+
+static inline bool host_cpus_has(const struct host_cpus *cpus, unsigned cpu)
+{
+	return cpu < HOST_MAX_CPUS && cpus->bits[cpu / 8] >> cpu % 8 & 1;
+}
+
+#endif

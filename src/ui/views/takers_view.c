@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who takes the guest's physical CPUs: the neighbours by their share of the steal, then the guest's
+ * vCPUs with their physical CPU and who takes it, then what one can do. xtop looks at all vCPUs of
+ * the host from the moment on at which this view is opened for the first time.
+ */
+#include "config.h"
+
+#include <stdio.h>
+
+#include "ui/figures.h"
+#include "ui/view.h"
+#include "xtop/query/takers_advice.h"
+
+#define NARROW 60 /* columns below which weights, caps and affinities are left out */
+
+struct view_takers {
+	struct view view;
+	struct list list; /* the takers, then the vCPUs */
+	struct takers_advice advice;
+	int first_row;
+};
+
+static struct view_takers *view_takers(struct view *view)
+{
+	return (struct view_takers *)view;
+}
+
+/* NULL: nothing is known. */
+static const struct takers_table *takers_of(const struct ui_model *model)
+{
+	return model->all ? snapshot_get_run(model->all)->takers : NULL;
+}
+
+/* How many takers have rows: those that took something. */
+static size_t takers_count(const struct takers_table *table, bool totals)
+{
+	size_t n = 0;
+
+	while (n < table->n_takers && n < TAKERS_MAX &&
+	       taken_get(table->takers[n].share, totals) >= 0.0005)
+		n++;
+	return n;
+}
+
+static size_t takers_count_vcpus(const struct takers_table *table)
+{
+	return table->n_vcpus < GUEST_MAX_VCPUS ? table->n_vcpus : GUEST_MAX_VCPUS;
+}
+
+static struct xtop_error *takers_update(struct view *view, const struct ui_model *model)
+{
+	struct view_takers *takers = view_takers(view);
+	const struct takers_table *table = takers_of(model);
+	size_t n = 0;
+
+	takers->advice.n = 0;
+	if (table) {
+		n = takers_count(table, model->shares.totals) + takers_count_vcpus(table);
+		takers_advise(table, model->shares.totals, &takers->advice);
+	}
+	list_update(&takers->list, n, NULL, NULL);
+	return NULL;
+}
+
+/* --- drawing ---------------------------------------------------------------------------------- */
+
+static const char *takers_format_count(uint32_t count, char text[16])
+{
+	snprintf(text, 16, "%u", count);
+	return count ? text : "-";
+}
+
+static void takers_draw_taker(const struct ui_model *model, const struct taker *taker,
+			      struct canvas *canvas, int row)
+{
+	const struct takers_table *table = takers_of(model);
+	bool totals = model->shares.totals, narrow = canvas_columns(canvas) < NARROW;
+	char name[TAKERS_NAME_BYTES], weight[16], cap[16];
+	int at = 8;
+
+	view_put_share(canvas, row, 0, 100 * taken_get(taker->share, totals));
+	at += canvas_printf(canvas, row, at, STYLE_DIM, " ±%4.1f",
+			    100 * 1.96 * taken_get(taker->error, totals));
+	if (taker->domid == TAKER_XEN)
+		at += canvas_printf(canvas, row, at, STYLE_DIM, " %6s", "");
+	else
+		at += canvas_printf(canvas, row, at, STYLE_NORMAL, " %6.2f",
+				    taken_get(taker->cpus, totals));
+	if (!narrow)
+		at += canvas_printf(canvas, row, at, STYLE_NORMAL, " %7s %5s",
+				    takers_format_count(taker->weight, weight),
+				    takers_format_count(taker->cap, cap));
+	canvas_put_name(canvas, row, at + 2, canvas_columns(canvas) - at - 2, STYLE_NORMAL,
+			takers_name(table, taker->domid, name));
+}
+
+static void takers_draw_vcpu(const struct ui_model *model, size_t index, struct canvas *canvas,
+			     int row)
+{
+	const struct takers_table *table = takers_of(model);
+	const struct taken_vcpu *vcpu = &table->vcpus[index];
+	bool totals = model->shares.totals, narrow = canvas_columns(canvas) < NARROW;
+	char text[TAKERS_ADVICE_BYTES], time[32];
+	double waited = taken_get(vcpu->waited, totals);
+	int at = 1;
+
+	at += canvas_printf(canvas, row, at, STYLE_NORMAL, "%4zu ", index);
+	if (!vcpu->online) {
+		canvas_put(canvas, row, at, canvas_columns(canvas) - at, STYLE_DIM, "offline");
+		return;
+	}
+	at += canvas_printf(canvas, row, at, STYLE_NORMAL, "%4u", vcpu->cpu);
+	at += canvas_printf(canvas, row, at, waited >= 0.05 ? STYLE_NOTICE : STYLE_NORMAL, " %6.1f",
+			    100 * waited);
+	if (!narrow)
+		at += canvas_printf(canvas, row, at, STYLE_NORMAL, " %8s  %-8.8s",
+				    vcpu->longest_ns ? format_time((double)vcpu->longest_ns, time)
+						     : "-",
+				    vcpu->affinity[0] ? vcpu->affinity : "all");
+	takers_describe_vcpu(table, vcpu, text);
+	canvas_put(canvas, row, at + 2, canvas_columns(canvas) - at - 2, STYLE_NORMAL, text);
+}
+
+static void takers_draw_headers(struct canvas *canvas, int row, bool of_vcpus)
+{
+	bool narrow = canvas_columns(canvas) < NARROW;
+
+	canvas_fill(canvas, row, 0, canvas_columns(canvas), STYLE_HEADER);
+	if (of_vcpus)
+		canvas_put(canvas, row, 1, canvas_columns(canvas) - 1, STYLE_HEADER,
+			   narrow ? "vCPU  CPU  Steal  Taken by"
+				  : "vCPU  CPU  Steal  Longest  May run   Taken by");
+	else
+		canvas_put(canvas, row, 2, canvas_columns(canvas) - 2, STYLE_HEADER,
+			   narrow ? "Share     ±    CPUs  Neighbour"
+				  : "Share     ±    CPUs  Weight   Cap  Neighbour");
+}
+
+/* Draws the rows that fit into ROWS, and the header of the vCPUs between. Returns the next row. */
+static int takers_draw_rows(struct view_takers *takers, const struct ui_model *model,
+			    struct canvas *canvas, int row, int rows)
+{
+	const struct takers_table *table = takers_of(model);
+	size_t n = takers_count(table, model->shares.totals);
+	size_t page = rows > 1 ? (size_t)rows - 1 : 0;
+	struct list *list = &takers->list;
+
+	list_show(list, page);
+	for (size_t i = list->top; i < list->n && i < list->top + page; i++) {
+		if (i == n)
+			takers_draw_headers(canvas, row++, true);
+		if (i < n)
+			takers_draw_taker(model, &table->takers[i], canvas, row);
+		else
+			takers_draw_vcpu(model, i - n, canvas, row);
+		if (i == list->selected)
+			view_mark_row(canvas, row, 0, canvas_columns(canvas));
+		row++;
+	}
+	return row;
+}
+
+static void takers_draw_summary(const struct takers_table *table, bool totals,
+				struct canvas *canvas, int row)
+{
+	int columns_ = canvas_columns(canvas), at = 1;
+
+	at += canvas_printf(canvas, row, at, STYLE_NORMAL, "Steal %.1f %% of the vCPUs' time",
+			    100 * taken_get(table->steal, totals));
+	if (table->pool.n_cpus)
+		at += canvas_printf(canvas, row, at, STYLE_DIM, " · pool %u: %u CPUs, %u idle",
+				    table->pool.id, table->pool.n_cpus, table->pool.n_idle);
+	if (table->schedule.weight)
+		at += canvas_printf(canvas, row, at, STYLE_DIM, " · weight %u",
+				    table->schedule.weight);
+	if (table->schedule.cap)
+		at += canvas_printf(canvas, row, at, STYLE_DIM, " · cap %u %%",
+				    table->schedule.cap);
+	if (at < columns_)
+		canvas_printf(canvas, row, at, STYLE_DIM, " · %llu looks",
+			      (unsigned long long)table->looks);
+}
+
+static const char *takers_find_obstacle(const struct ui_model *model)
+{
+	const struct takers_table *table = takers_of(model);
+
+	if (!table)
+		return model->is_range ? "Who takes the CPU is not known of a range of time."
+				       : "No look at the host yet. Earlier pictures have none.";
+	if (table->failure[0])
+		return table->failure;
+	if (table->gone)
+		return "The guest has gone.";
+	return table->looks ? NULL : "xtop looks at the host.";
+}
+
+static void takers_draw(struct view *view, const struct ui_model *model, struct canvas *canvas,
+			struct area area)
+{
+	struct view_takers *takers = view_takers(view);
+	const char *obstacle = takers_find_obstacle(model);
+	int row = area.row, lines = (int)takers->advice.n;
+
+	takers->first_row = area.row + 2;
+	if (obstacle) {
+		canvas_put(canvas, row + 1, 2, area.columns - 2, STYLE_NORMAL, obstacle);
+		return;
+	}
+	takers_draw_summary(takers_of(model), model->shares.totals, canvas, row++);
+	takers_draw_headers(canvas, row++, false);
+	row = takers_draw_rows(takers, model, canvas, row, area.rows - 2 - lines) + 1;
+	for (int i = 0; i < lines && row + i < area.row + area.rows; i++)
+		canvas_put(canvas, row + i, 1, area.columns - 1, STYLE_NOTICE,
+			   takers->advice.lines[i]);
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static struct request takers_handle(struct view *view, const struct ui_model *model,
+				    struct request request)
+{
+	(void)model;
+	return list_request(&view_takers(view)->list, request.code) ? request_of(REQUEST_NONE)
+								    : request;
+}
+
+const struct view_ops takers_ops = {
+	.name = "who takes the CPUs",
+	.size = sizeof(struct view_takers),
+	.traits = VIEW_GUEST | VIEW_ENDS_RANGE | VIEW_BACK_BY_LEFT,
+	.needs = VIEW_NEEDS_TAKERS,
+	.opener = { KEYS_VIEWS, { 'T' }, .request = REQUEST_VIEW, .views = VIEW_GUEST,
+		    .opens = &takers_ops },
+	.update = takers_update,
+	.draw = takers_draw,
+	.handle = takers_handle,
+};
