@@ -8,6 +8,7 @@
 #include "xtop/elf/elf_pages.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "xtop/base/types.h"
@@ -19,7 +20,13 @@ struct elf_pages {
 	size_t size_bytes; /* size of the range */
 	size_t n, n_there; /* pages of the range, and those that were read */
 	uint8_t *base;     /* address of the first page */
-	bool *there;       /* whether page i was read */
+	uint8_t *states;   /* enum page_state of page i */
+};
+
+enum page_state {
+	PAGE_UNREAD,
+	PAGE_THERE,
+	PAGE_MISSING, /* the page could not be read, and is not tried again */
 };
 
 struct elf_pages *elf_pages_create(const struct bytes *bytes, uint64_t offset, size_t size_bytes)
@@ -34,11 +41,11 @@ struct elf_pages *elf_pages_create(const struct bytes *bytes, uint64_t offset, s
 				     .in_page = offset & GUEST_PAGE_MASK,
 				     .size_bytes = size_bytes };
 	pages->n = (pages->in_page + size_bytes + GUEST_PAGE_MASK) >> GUEST_PAGE_SHIFT;
-	pages->there = calloc(pages->n, sizeof(*pages->there));
+	pages->states = calloc(pages->n, sizeof(*pages->states));
 	base = mmap(NULL, pages->n << GUEST_PAGE_SHIFT, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	pages->base = base == MAP_FAILED ? NULL : base;
-	if (pages->there && pages->base)
+	if (pages->states && pages->base)
 		return pages;
 failed:
 	elf_pages_destroy(pages);
@@ -51,7 +58,7 @@ void elf_pages_destroy(struct elf_pages *pages)
 		return;
 	if (pages->base)
 		munmap(pages->base, pages->n << GUEST_PAGE_SHIFT);
-	free(pages->there);
+	free(pages->states);
 	free(pages);
 }
 
@@ -72,10 +79,11 @@ static bool elf_pages_read(struct elf_pages *pages, size_t first, size_t end)
 		wanted = pages->bytes.size_bytes - offset;
 	got = pages->bytes.read(pages->bytes.context, offset,
 				pages->base + (first << GUEST_PAGE_SHIFT), wanted);
-	if (got < wanted)
+	if (got < wanted) {
 		end = first + (got >> GUEST_PAGE_SHIFT);
-	for (size_t i = first; i < end; i++)
-		pages->there[i] = true;
+		pages->states[end] = PAGE_MISSING;
+	}
+	memset(pages->states + first, PAGE_THERE, end - first);
 	pages->n_there += end - first;
 	return got == wanted;
 }
@@ -93,7 +101,9 @@ bool elf_pages_need(struct elf_pages *pages, size_t offset, size_t size_bytes)
 	while (first < end) {
 		size_t behind = first;
 
-		while (behind < end && !pages->there[behind])
+		if (pages->states[first] == PAGE_MISSING)
+			return false;
+		while (behind < end && pages->states[behind] == PAGE_UNREAD)
 			behind++;
 		if (behind > first && !elf_pages_read(pages, first, behind))
 			return false;
@@ -104,6 +114,6 @@ bool elf_pages_need(struct elf_pages *pages, size_t offset, size_t size_bytes)
 
 size_t elf_pages_memory_bytes(const struct elf_pages *pages)
 {
-	return sizeof(*pages) + pages->n * sizeof(*pages->there) +
+	return sizeof(*pages) + pages->n * sizeof(*pages->states) +
 	       (pages->n_there << GUEST_PAGE_SHIFT);
 }

@@ -245,10 +245,12 @@ static struct xtop_error *elf_load_table(struct elf_file *file, size_t i, struct
 static struct xtop_error *elf_each_of_table(struct elf_file *file, const struct elf_table *table,
 					    elf_symbol_fn *fn, void *context)
 {
+	size_t size_bytes = elf_sizes(&file->header).symbol;
 	struct xtop_error *error = NULL;
 
 	for (size_t i = 1; !error && i < table->n; i++) /* symbol 0 is reserved */
-		error = elf_hand_out(file, table, i, fn, context);
+		if (elf_blob_has(&table->symbols, i * size_bytes, size_bytes))
+			error = elf_hand_out(file, table, i, fn, context);
 	return error;
 }
 
@@ -284,11 +286,19 @@ struct xtop_error *elf_each_dynamic_symbol(struct elf_file *file, elf_symbol_fn 
 	error = elf_check_table(file, dynamic.n_symbols, dynamic.strings_bytes, &total);
 	if (error)
 		return error;
+	if (file->limits.late_names && dynamic.strings_offset > UINT32_MAX - dynamic.strings_bytes)
+		return NULL;
+	if (file->limits.late_names) {
+		table.strings_at = dynamic.strings_offset;
+		table.late_bytes = dynamic.strings_bytes;
+	}
 	if (!elf_load(file, dynamic.symbols_offset,
 		      dynamic.n_symbols * elf_sizes(&file->header).symbol, &table.symbols) ||
-	    !elf_load(file, dynamic.strings_offset, dynamic.strings_bytes, &table.strings))
+	    (!table.late_bytes &&
+	     !elf_load(file, dynamic.strings_offset, dynamic.strings_bytes, &table.strings)))
 		return NULL;
-	elf_find_strings_end(&table);
+	if (!table.late_bytes)
+		elf_find_strings_end(&table);
 	table.n = table.symbols.size_bytes / elf_sizes(&file->header).symbol;
 	return elf_each_of_table(file, &table, fn, context);
 }

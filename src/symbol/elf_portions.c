@@ -285,6 +285,24 @@ static void portions_build(struct elf_portions *portions, size_t number, uint64_
 
 /* --- the portion of an address ---------------------------------------------------------------- */
 
+/*
+ * Finds the portion in (LOW, HIGH) that is nearest to the middle and begins at a known address,
+ * *FOUND. Pages of the index may be missing. Returns HIGH if there is no such portion.
+ */
+static size_t portions_probe(struct elf_portions *portions, size_t low, size_t high,
+			     uint64_t *found)
+{
+	size_t middle = low + (high - low) / 2;
+
+	for (size_t i = middle; i < high; i++)
+		if (portions_read_index(portions, i * PORTION_FDES, 0, found))
+			return i;
+	for (size_t i = middle - 1; i > low; i--)
+		if (portions_read_index(portions, i * PORTION_FDES, 0, found))
+			return i;
+	return high;
+}
+
 /* Searches the index for the portion of ADDRESS. Returns false if it cannot be read now. */
 static bool portions_search(struct elf_portions *portions, uint64_t address,
 			    struct portion_hit *hit)
@@ -294,9 +312,9 @@ static bool portions_search(struct elf_portions *portions, uint64_t address,
 
 	*hit = (struct portion_hit){ .start = 0, .end = UINT64_MAX };
 	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
+		size_t middle = portions_probe(portions, low, high, &found);
 
-		if (!portions_read_index(portions, middle * PORTION_FDES, 0, &found))
+		if (middle == high)
 			return false;
 		if (found <= address) {
 			low = middle;

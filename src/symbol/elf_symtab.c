@@ -181,11 +181,15 @@ static struct xtop_error *elf_read_debugdata(struct elf_file *file, struct symta
 	_cleanup_(elf_file_deinit) struct elf_file inner = { 0 };
 	_cleanup_(elf_blob_deinit) struct elf_blob blob = { 0 };
 	struct elf_adding adding = { .file = &inner, .tab = tab };
-	struct xtop_error *error = elf_unpack_debugdata(file, &blob);
-	struct bytes bytes = { elf_read_blob, &blob, blob.size_bytes };
+	struct xtop_error *error = NULL;
+	struct bytes bytes;
 
+	if (file->limits.late_names) /* the section was missing when the file was opened */
+		return NULL;
+	error = elf_unpack_debugdata(file, &blob);
 	if (error || !blob.bytes)
 		return error;
+	bytes = (struct bytes){ elf_read_blob, &blob, blob.size_bytes };
 	counts->unpacked_bytes = blob.size_bytes;
 	error = elf_file_init_guest(&inner, &bytes, file->path, &file->limits);
 	if (!error)

@@ -6,7 +6,9 @@
  *   headers, notes  the file's first process             all of them, a few pages
  *   CFI             the first address in a portion       256 functions (elf_portions.c)
  *   symbols         the first name that is asked for     the table, without the names: an ELF
- *                                                        symbol table has no order
+ *                                                        symbol table has no order. With the
+ *                                                        names if they are in .gnu_debugdata,
+ *                                                        which is packed
  *   a name          the first look-up of its function    the name (late_names.c)
  *
  * doc/DESIGN says which files are read whole. Resolver's thread.
@@ -24,7 +26,7 @@
 struct image_parts {
 	struct image_source source;
 	struct elf_limits limits;
-	struct elf_portions *portions;
+	struct elf_portions *portions; /* NULL: the file has no index of its CFI, or not now */
 	bool symbols_due; /* the symbols have not been read yet */
 	bool incomplete;  /* bytes of symbols could not be read */
 };
@@ -41,26 +43,23 @@ static bool parts_has_symtab(const struct elf_file *file)
 bool image_parts_attach(struct image *image, struct elf_file *file,
 			const struct image_source *source)
 {
-	bool stripped = !parts_has_symtab(file);
-	struct image_parts *parts;
+	bool has_symtab = parts_has_symtab(file);
+	bool packed = !has_symtab && elf_find_section(file, ".gnu_debugdata");
+	struct image_parts *parts = calloc(1, sizeof(*parts));
 
-	/* The names in .gnu_debugdata are packed; symbols without sections have no known number. */
-	if (!file->n_sections || (stripped && elf_find_section(file, ".gnu_debugdata")))
-		return false;
-	parts = calloc(1, sizeof(*parts));
 	if (!parts)
 		return false;
 	*parts = (struct image_parts){ .source = *source,
 				       .limits = file->limits,
 				       .symbols_due = true };
-	parts->limits.late_names = true;
+	parts->limits.late_names = !packed;
 	parts->portions = elf_portions_create(file, &parts->source.bytes);
-	if (!parts->portions) {
+	if (!parts->portions && file->n_sections) { /* these may have CFI without an index */
 		free(parts);
 		return false;
 	}
 	image->parts = parts;
-	image->stripped = stripped;
+	image->stripped = !has_symtab && !packed;
 	return true;
 }
 
@@ -75,7 +74,8 @@ void image_parts_destroy(struct image_parts *parts)
 
 size_t image_parts_memory_bytes(const struct image_parts *parts)
 {
-	return sizeof(*parts) + elf_portions_memory_bytes(parts->portions);
+	return sizeof(*parts) +
+	       (parts->portions ? elf_portions_memory_bytes(parts->portions) : 0);
 }
 
 void image_parts_forget_symbols(struct image_parts *parts)
@@ -90,8 +90,11 @@ static struct xtop_error *parts_read_symbols(struct image *image, struct elf_fil
 					     struct symtab *tab, size_t *n)
 {
 	struct elf_symtab_counts counts;
-	struct xtop_error *error = symtab_set_late_names(tab, &image->parts->source.bytes), *damage;
+	struct xtop_error *error = NULL, *damage;
 
+	symtab_limit_names(tab, image->parts->limits.names_bytes);
+	if (file->limits.late_names)
+		error = symtab_set_late_names(tab, &image->parts->source.bytes);
 	if (error)
 		return error;
 	symtab_set_work(tab, file->work);
@@ -115,6 +118,8 @@ static void parts_load_symbols(struct image *image)
 	parts->symbols_due = false;
 	error = elf_file_init_guest(&file, &parts->source.bytes, image->name, &parts->limits);
 	file.work = image->work;
+	if (image->incomplete) /* the headers are known to be missing */
+		file.incomplete = false;
 	if (!error)
 		error = symtab_create(&tab);
 	if (!error)
@@ -144,7 +149,7 @@ bool image_awaits_symbols(const struct image *image)
 const struct unwind_tables *image_tables(const struct image *image, uint64_t address,
 					 uint64_t *start, uint64_t *end)
 {
-	if (image->parts)
+	if (image->parts && image->parts->portions)
 		return elf_portions_find(image->parts->portions, &image->tables, address, start,
 					 end);
 	*start = 0;
@@ -152,11 +157,16 @@ const struct unwind_tables *image_tables(const struct image *image, uint64_t add
 	return &image->tables;
 }
 
-bool image_is_incomplete(const struct image *image)
+bool image_lacks_parts(const struct image *image)
 {
 	const struct image_parts *parts = image->parts;
 
-	return image->incomplete ||
-	       (parts && (parts->incomplete || elf_portions_are_incomplete(parts->portions) ||
-			  (image->symtab && symtab_is_incomplete(image->symtab))));
+	return parts && (parts->incomplete ||
+			 (parts->portions && elf_portions_are_incomplete(parts->portions)) ||
+			 (image->symtab && symtab_is_incomplete(image->symtab)));
+}
+
+bool image_is_incomplete(const struct image *image)
+{
+	return image->incomplete || image_lacks_parts(image);
 }

@@ -99,6 +99,27 @@ static void check_readers(int fd, uint64_t address, const char *want, const char
 	image_unref(host);
 }
 
+static void close_nothing(void *context)
+{
+	(void)context;
+}
+
+/* The file opened in parts: .gnu_debugdata is unpacked when a name is needed. */
+static void check_parts(int fd, uint64_t address)
+{
+	struct bytes bytes = elf_image_file_bytes(&fd);
+	const struct image_source source = { bytes, close_nothing };
+	struct image *image;
+
+	must(image_create("parts", &image));
+	check(image_open_elf(image, &bytes, &source), "a file with .gnu_debugdata is read in parts");
+	check(image_awaits_symbols(image), "the section is not unpacked at once");
+	check_string(name_at(image_symtab(image), address), "debugdata_hidden",
+		     "symbol of .gnu_debugdata in a file that is read in parts");
+	check(!image->stripped && !image_is_incomplete(image), "no debug file is needed");
+	image_unref(image);
+}
+
 static void check_given(int fd, uint64_t address)
 {
 	struct build_id id = { 0 };
@@ -130,6 +151,7 @@ static void test_real(void)
 		fd = open_in(folder, "binary");
 		check_readers(fd, address, "debugdata_hidden",
 			      "a real program with .gnu_debugdata");
+		check_parts(fd, address);
 		check_given(fd, address);
 		close(fd);
 	} else {

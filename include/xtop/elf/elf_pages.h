@@ -17,7 +17,7 @@ void elf_pages_destroy(struct elf_pages *pages); /* NULL allowed */
 const uint8_t *elf_pages_bytes(const struct elf_pages *pages);
 /*
  * Reads the pages of SIZE_BYTES at OFFSET in the range that were not read yet. Returns false if
- * some of these bytes cannot be read now, or lie outside the range.
+ * some of these bytes lie outside the range, or could not be read when they were first needed.
  */
 bool elf_pages_need(struct elf_pages *pages, size_t offset, size_t size_bytes);
 size_t elf_pages_memory_bytes(const struct elf_pages *pages);

@@ -86,6 +86,8 @@ bool image_awaits_symbols(const struct image *image);
 /* The unwind tables for ADDRESS, an address of the image. They hold for [*START, *END). */
 const struct unwind_tables *image_tables(const struct image *image, uint64_t address,
 					 uint64_t *start, uint64_t *end);
+/* Whether a part of the file could not be read when it was needed, after the file was opened. */
+bool image_lacks_parts(const struct image *image);
 /* Whether something of the file that was needed so far could not be read. */
 bool image_is_incomplete(const struct image *image);
 
@@ -113,8 +115,9 @@ const struct image *image_place_get(struct image_place **placep);
 struct xtop_error *image_read_elf(struct image *image, const struct bytes *bytes); /* the guest's */
 /*
  * Reads only what is small of an ELF file, BYTES, and the rest from SOURCE when it is needed.
- * SOURCE is closed with the image then. Returns false, and takes nothing, if the file has to be
- * read whole because of its format, or if bytes are missing.
+ * SOURCE is closed with the image then. Section headers may be missing: a guest needs them only
+ * to link and to debug. Returns false, and takes nothing, if the file has to be read whole because
+ * of its format.
  */
 bool image_open_elf(struct image *image, const struct bytes *bytes,
 		    const struct image_source *source);

@@ -159,7 +159,7 @@ static void code_file_read_host(int fd, const char *name, struct work *work,
 }
 
 static void code_file_read_guest(struct code_file_reader *reader, struct guest_file *file,
-				 const char *name, bool whole, struct code_file_reading *reading)
+				 const char *name, struct code_file_reading *reading)
 {
 	struct page_cache cache = { 0 };
 	struct image_source late;
@@ -170,9 +170,8 @@ static void code_file_read_guest(struct code_file_reader *reader, struct guest_f
 	if (file->inode && page_cache_init(&cache, reader->guest, file->inode))
 		file->cache = &cache;
 	bytes = guest_file_bytes(file, file->identity.size_bytes);
-	whole = whole || !late_file_open(reader, file, &late);
-	code_file_read_bytes(&bytes, whole ? NULL : &late, name, memory_work(reader->guest->memory),
-			     reading);
+	code_file_read_bytes(&bytes, late_file_open(reader, file, &late) ? &late : NULL, name,
+			     memory_work(reader->guest->memory), reading);
 	file->cache = NULL;
 	reading->got_bytes = file->got_bytes;
 	reading->wasted_bytes = file->wasted_bytes;
@@ -259,14 +258,16 @@ static void code_file_use_debug_file(const struct code_file_reader *reader,
 	reading->kept_bytes = image_memory_bytes(reading->image);
 }
 
-void code_file_read(struct code_file_reader *reader, struct guest_file *file, bool whole,
+void code_file_read(struct code_file_reader *reader, struct guest_file *file, bool lacks_parts,
 		    struct code_file_reading *reading)
 {
 	const char *name;
 
 	*reading = (struct code_file_reading){ 0 };
 	name = code_file_find_name(reader, file, &reading->no_path);
-	code_file_read_guest(reader, file, name, whole, reading);
+	code_file_read_guest(reader, file, name, reading);
+	if (lacks_parts && reading->state == CODE_FILE_WHOLE)
+		reading->state = CODE_FILE_INCOMPLETE;
 	if (!reading->image || reading->state == CODE_FILE_NO_ELF ||
 	    reading->state == CODE_FILE_ELF32 || code_file_use_symbols(reader, reading))
 		return;

@@ -51,10 +51,11 @@ struct code_file_reading {
 };
 
 /*
- * Reads FILE once. WHOLE: all of it, now; else, if its format allows that, only what is needed to
- * read the rest later. The caller has set its identity, inode, file, root and pieces.
+ * Reads FILE once: if its format allows that, only what is needed to read the rest later.
+ * LACKS_PARTS: it is known that the guest does not have all of it, so that other sources are asked.
+ * The caller has set its identity, inode, file, root and pieces.
  */
-void code_file_read(struct code_file_reader *reader, struct guest_file *file, bool whole,
+void code_file_read(struct code_file_reader *reader, struct guest_file *file, bool lacks_parts,
 		    struct code_file_reading *reading);
 
 #endif

@@ -244,7 +244,7 @@ static void code_files_charge(struct code_files *files, struct code_file *file)
 static void code_files_read(struct code_files *files, struct guest_file *source,
 			    struct code_file *file, struct code_file_reading *reading)
 {
-	code_file_read(&files->reader, source, file->whole, reading);
+	code_file_read(&files->reader, source, file->lacks_parts, reading);
 	files->counts.reads++;
 	files->walk_bytes +=
 		reading->got_bytes + reading->wasted_bytes + reading->unpacked_bytes;
@@ -262,6 +262,7 @@ static void code_files_set_reading(struct code_files *files, struct code_file *f
 	file->loads = reading->loads;
 	file->state = reading->state;
 	file->got_bytes = reading->got_bytes;
+	file->lacks_parts = false;
 	file->scan_delay_ns = file->scan_due_ns = 0;
 	memory_budget_charge(files->settings.budget, &file->charged_bytes, reading->kept_bytes);
 	if (reading->kept_bytes) /* not an image of -k */
@@ -280,18 +281,18 @@ static void code_files_schedule(struct code_file *file, uint64_t now_ns)
 }
 
 /*
- * If a part of FILE that was needed could not be read, the whole file is read again when its time
- * comes, like a file of which bytes were missing from the start: --root or a debug file may have
- * them.
+ * If a part of FILE that was needed could not be read, the file is opened again when its time
+ * comes, like a file of which bytes were missing from the start: then the guest may have read them,
+ * or --root or a debug file has them.
  */
 static void code_files_check_parts(struct code_file *file, uint64_t now_ns)
 {
-	if (!file->image->parts || file->state != CODE_FILE_WHOLE ||
-	    !image_is_incomplete(file->image))
+	if (file->lacks_parts || !image_lacks_parts(file->image))
 		return;
-	file->whole = true;
+	file->lacks_parts = true;
+	if (file->state != CODE_FILE_WHOLE)
+		return;
 	file->state = CODE_FILE_INCOMPLETE;
-	file->got_bytes = 0;
 	code_files_schedule(file, now_ns);
 }
 
@@ -348,7 +349,8 @@ static void code_files_retry(struct code_files *files, struct code_file *file,
 	files->counts.retries++;
 	code_files_read(files, source, file, &reading);
 	if (reading.image &&
-	    (reading.state != CODE_FILE_INCOMPLETE || reading.got_bytes > file->got_bytes)) {
+	    (reading.state != CODE_FILE_INCOMPLETE || reading.got_bytes > file->got_bytes ||
+	     image_lacks_parts(file->image))) {
 		code_files_set_reading(files, file, &reading);
 		files->changes++;
 	} else {

@@ -25,7 +25,7 @@ struct code_file {
 	struct image *image; /* has at least a name; another image after the file was read again */
 	struct loads loads;  /* n is 0 if unknown */
 	bool no_path;        /* the name is made up */
-	bool whole;          /* parts could not be read later: all is read at once the next time */
+	bool lacks_parts;    /* parts could not be read when they were needed */
 	uint64_t due_ns;     /* when the file is worth reading again; UINT64_MAX for never */
 	/* The following members belong to code_files.c. */
 	uint64_t number;                     /* unique number, which is never used again */
