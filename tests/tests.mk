@@ -287,6 +287,7 @@ check_PROGRAMS += \
 	tests/linux/process/test_page_cache \
 	tests/linux/process/test_page_sizes \
 	tests/linux/process/test_path \
+	tests/linux/process/test_script \
 	tests/linux/process/test_jit_names \
 	tests/linux/process/test_perf_map \
 	tests/linux/process/test_process_layout \

@@ -160,7 +160,7 @@ bool sleeper_stacks_read(struct sleeper_stacks *stacks, uint64_t address,
 	sleeper_stacks_read_user(stacks, task);
 	*owner = (struct os_task){
 		.process = task->process,
-		.thread = task->comm,
+		.thread = task_thread_name(task),
 		.cgroup = task->cgroup,
 		.pid = task->pid,
 		.tgid = task->tgid,

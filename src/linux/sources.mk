@@ -139,6 +139,8 @@ libxtop_a_SOURCES += \
 	src/linux/process/task_layout_i386.c \
 	src/linux/process/task_stacks.c \
 	src/linux/process/task_stacks.h \
+	src/linux/process/script.c \
+	src/linux/process/script.h \
 	src/linux/process/tasks.c \
 	src/linux/process/tasks.h \
 	src/linux/process/vmas.c \

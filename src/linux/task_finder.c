@@ -206,7 +206,7 @@ static void task_finder_task(struct task_finder *finder, const struct sample_vcp
 		return;
 	*task = (struct os_task){
 		.process = named->process,
-		.thread = named->comm,
+		.thread = task_thread_name(named),
 		.cgroup = named->cgroup,
 		.pid = found->pid,
 		.tgid = found->tgid,
@@ -250,7 +250,7 @@ static void task_finder_name(struct task_finder *finder, const struct sample_vcp
 	if (!found)
 		return;
 	task->process = found->process;
-	task->thread = found->comm;
+	task->thread = task_thread_name(found);
 	task->pid = found->pid;
 	task->tgid = found->tgid;
 	task->kernel_thread = found->kernel_thread;

@@ -97,6 +97,8 @@ static const struct {
 	{ VDSO_IMAGE_SIZE, 0 },
 	{ MM_START_STACK, 0xd0 },
 	{ MM_START_BRK, 0xc0 },
+	{ MM_ARG_START, 0x1b0 },
+	{ MM_ARG_END, 0x1b8 },
 	{ MAPLE_ROOT, 0x8 },
 	{ MAPLE_R64_PIVOT, 8 },
 	{ MAPLE_R64_SLOT, 128 },

@@ -137,6 +137,8 @@ MEMBER(MM_VDSO, BYTES, "mm_struct", "context.vdso", 8)
 MEMBER(MM_VDSO_IMAGE, BYTES, "mm_struct", "context.vdso_image", 8)
 MEMBER(VDSO_IMAGE_DATA, BYTES, "vdso_image", "data", 8) /* in the kernel's memory: the ELF file */
 MEMBER(VDSO_IMAGE_SIZE, BYTES, "vdso_image", "size", 8)
+MEMBER(MM_ARG_START, BYTES, "mm_struct", "arg_start", 8) /* the command line */
+MEMBER(MM_ARG_END, BYTES, "mm_struct", "arg_end", 8)
 MEMBER(MM_START_STACK, BYTES, "mm_struct", "start_stack", 8)
 MEMBER(MM_START_BRK, BYTES, "mm_struct", "start_brk", 8)
 MEMBER(MAPLE_ROOT, BYTES, "maple_tree", "ma_root", 8)

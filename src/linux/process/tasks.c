@@ -28,6 +28,7 @@
 
 #include "linux/process/tasks.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -259,18 +260,23 @@ static void tasks_drop(struct tasks *tasks, struct tasks_slot *slot)
 }
 
 /*
- * Sets the process's name: the comm of the group leader. The leader's task_struct stays until the
- * last thread of the group has ended.
+ * Sets the process's name: the comm of the group leader, and the program that it interprets. The
+ * leader's task_struct stays until the last thread of the group has ended.
  */
 static void tasks_set_process_name(struct tasks *tasks, uint64_t leader, struct task *task)
 {
+	const char *comm = task->comm;
+	char script[SCRIPT_NAME_BYTES] = "";
 	struct task other;
 	uint64_t unused;
 
-	memcpy(task->process, task->comm, sizeof(task->process));
 	if (leader != task->address && tasks_read_one(tasks, leader, &other, &unused) &&
 	    other.pid == task->tgid)
-		memcpy(task->process, other.comm, sizeof(task->process));
+		comm = other.comm;
+	task->named_as_process = strcmp(comm, task->comm) == 0;
+	if (task->mm && script_is_interpreter(comm))
+		script_read(tasks->guest, task->mm, script);
+	snprintf(task->process, sizeof(task->process), "%s%s%s", comm, *script ? " " : "", script);
 }
 
 static void tasks_set_cgroup(struct tasks *tasks, struct task *task)

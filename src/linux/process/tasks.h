@@ -10,10 +10,12 @@
 #include <stdint.h>
 
 #include "linux/process/cgroup.h"
+#include "linux/process/script.h"
 #include "xtop/base/error.h"
 #include "xtop/base/limit.h"
 
 #define TASK_NAME_BYTES 16              /* with the NUL: Linux TASK_COMM_LEN */
+#define TASK_PROCESS_BYTES (TASK_NAME_BYTES + SCRIPT_NAME_BYTES) /* "python3 app.py" */
 #define TASKS_MAX       LIMIT(4096, 32) /* number kept; the least recently used is replaced first */
 /* a task read so lately is not read again if it is unchanged */
 #define TASKS_FRESH_NS 100000000ULL
@@ -21,7 +23,9 @@
 struct task {
 	uint64_t address;              /* address of the task_struct */
 	char comm[TASK_NAME_BYTES];    /* the thread's name: raw bytes, with a NUL */
-	char process[TASK_NAME_BYTES]; /* the name of the group leader: raw bytes, with a NUL */
+	/* name of the group leader, and the program that it interprets: raw, with a NUL */
+	char process[TASK_PROCESS_BYTES];
+	bool named_as_process; /* its name is that of the group leader */
 	/* by cgroup_shorten(); "" if there is none, or if it is unknown */
 	char cgroup[CGROUP_NAME_BYTES];
 	uint32_t pid, tgid;
@@ -37,6 +41,12 @@ struct task {
 	bool kernel_thread;
 	bool idle;                     /* pid 0 */
 };
+
+/* The name to show for TASK's thread: a thread that is named as its process has that name. */
+static inline const char *task_thread_name(const struct task *task)
+{
+	return task->named_as_process ? task->process : task->comm;
+}
 
 struct tasks_counts {
 	uint64_t reads;

@@ -102,6 +102,45 @@ static void test_cgroup(void)
 	end();
 }
 
+/* An interpreter's process is told by its program, too, and so is a thread that is named alike. */
+static void test_script(void)
+{
+	static const char line[] = "python3\0-u\0/srv/app.py\0--password=secret";
+	uint64_t mm, leader, alike, other;
+	const struct task *task;
+
+	begin();
+	mm = made_mm(made, NULL, 0);
+	leader = made_task(made, 100, 100, "python3", mm, 0);
+	alike = made_task(made, 101, 100, "python3", mm, leader);
+	other = made_task(made, 102, 100, "worker", mm, leader);
+	task = tasks_find(tasks, leader, 0);
+	check_string(task ? task->process : NULL, "python3",
+		     "a process has its own name before its command line is there");
+	made_put(made->memory, made_mm_root(made, mm), 0x7ffe00000000, line, sizeof(line));
+	made_set(made, mm, MM_ARG_START, 0x7ffe00000000);
+	made_set(made, mm, MM_ARG_END, 0x7ffe00000000 + sizeof(line));
+	memory_refresh(made->guest.memory);
+	task = tasks_find(tasks, leader, 2 * TASKS_FRESH_NS);
+	check_string(task ? task->process : NULL, "python3 app.py",
+		     "an interpreter's process has the program's name, and no argument");
+	check_string(task ? task_thread_name(task) : NULL, "python3 app.py",
+		     "its first thread has the process's name");
+	task = tasks_find(tasks, alike, 2 * TASKS_FRESH_NS);
+	check_string(task ? task_thread_name(task) : NULL, "python3 app.py",
+		     "a thread that is named alike has the process's name");
+	task = tasks_find(tasks, other, 2 * TASKS_FRESH_NS);
+	check_string(task ? task_thread_name(task) : NULL, "worker",
+		     "a thread with a name of its own has that");
+	check_string(task ? task->process : NULL, "python3 app.py",
+		     "the process of such a thread has the program's name");
+	made_set(made, leader, TASK_COMM, 0x6e726f63696e7567); /* gunicorn */
+	task = tasks_find(tasks, leader, 4 * TASKS_FRESH_NS);
+	check_string(task ? task->process : NULL, "gunicorn",
+		     "a process with a name of its own has no other");
+	end();
+}
+
 /* Another task may have the leader's task_struct: the leader's pid must be the tgid. */
 static void test_leader(void)
 {
@@ -351,6 +390,7 @@ int main(void)
 {
 	test_kinds();
 	test_cgroup();
+	test_script();
 	test_leader();
 	test_changes();
 	test_reuse();
