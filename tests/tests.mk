@@ -17,6 +17,7 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/http_server.c \
 	tests/support/live_memory.c \
 	tests/support/live_process.c \
+	tests/support/live_stack.c \
 	tests/support/made_go_thread.c \
 	tests/support/made_arm32.c \
 	tests/support/made_arm32.h \
@@ -154,6 +155,7 @@ check_PROGRAMS += \
 	tests/language/test_php \
 	tests/language/test_python \
 	tests/language/test_ruby \
+	tests/language/test_v8 \
 	tests/sample/test_budget \
 	tests/sample/test_control \
 	tests/sample/test_copy \

@@ -20,8 +20,8 @@ struct runtime {
 struct language_ops {
 	const char *prefix;                       /* begins all functions' names, such as "[py] " */
 	const char *exports[RUNTIME_MAX_EXPORTS]; /* symbols; the first must be there */
-	const char *const
-		*loops; /* patterns of functions, as fnmatch() takes them; ends with NULL */
+	/* patterns of functions, as fnmatch() takes them; ends with NULL */
+	const char *const *loops;
 	/*
 	 * Sets runtime->layout, or leaves it NULL. FILE is the runtime's, NAME its name. Returns
 	 * false if the version is not known.
@@ -58,7 +58,8 @@ struct language_ops {
 	uint64_t main_code;
 };
 
-extern const struct language_ops python_language, php_language, ruby_language, perl_language;
+extern const struct language_ops python_language, php_language, ruby_language, perl_language,
+	v8_language;
 
 /* The word at ADDRESS of the process; 0: it cannot be read. */
 static inline uint64_t runtime_read_word(const struct runtime_process *process, uint64_t address)

@@ -8,4 +8,7 @@ libxtop_a_SOURCES += \
 	src/language/python.c \
 	src/language/ruby.c \
 	src/language/ruby_names.c \
-	src/language/ruby_objects.h
+	src/language/ruby_objects.h \
+	src/language/v8.c \
+	src/language/v8.h \
+	src/language/v8_names.c

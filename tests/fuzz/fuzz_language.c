@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the languages read in a process's memory. The input chooses the language, fills a few pages
- * with numbers and with pointers into these pages, and gives the words of an interpreter's frames.
+ * with numbers and with pointers into these pages, and gives the words of an interpreter's frames,
+ * or of the thread's own stack.
  */
 #include "config.h"
 
 #include "fuzz.h"
 #include "language/language_ops.h"
+#include "language/v8.h"
 
 #include <stdlib.h>
 
@@ -18,6 +20,7 @@
 #define MAX_WORDS  64
 
 static uint64_t memory_words[PAGES * PAGE_WORDS];
+static uint64_t pointer_tag; /* is added to pointers */
 
 /* A small number, a pointer into the pages, a string's length and flags, or any word. */
 static uint64_t make_word(struct fuzz *fuzz)
@@ -29,7 +32,7 @@ static uint64_t make_word(struct fuzz *fuzz)
 		return kind / 5;
 	case 1:
 	case 2:
-		return BASE + 8 * (fuzz_u16(fuzz) % (PAGES * PAGE_WORDS));
+		return BASE + 8 * (fuzz_u16(fuzz) % (PAGES * PAGE_WORDS)) + pointer_tag;
 	case 3:
 		return fuzz_u16(fuzz) | (uint64_t)fuzz_u16(fuzz) << 32;
 	default:
@@ -47,8 +50,8 @@ static bool read_page(void *context, uint64_t page, void *bytes)
 	return true;
 }
 
-/* A record with one piece of STACK_LIST. */
-static const struct sample_vcpu *make_list(struct fuzz *fuzz)
+/* A record with one piece, of KIND. */
+static const struct sample_vcpu *make_piece(struct fuzz *fuzz, enum sample_stack_kind kind)
 {
 	static uint64_t
 		buffer[(sizeof(struct sample_vcpu) + sizeof(struct sample_stack)) / 8 + MAX_WORDS];
@@ -58,18 +61,17 @@ static const struct sample_vcpu *make_list(struct fuzz *fuzz)
 	size_t n = fuzz_u8(fuzz) % MAX_WORDS;
 
 	*vcpu = (struct sample_vcpu){ .n_stacks = 1 };
-	*piece = (struct sample_stack){ .size_bytes = (uint32_t)(n * sizeof(*words)),
-					.kind = STACK_LIST };
+	*piece = (struct sample_stack){ .address = BASE,
+					.size_bytes = (uint32_t)(n * sizeof(*words)),
+					.kind = kind };
 	for (size_t i = 0; i < n; i++)
 		words[i] = make_word(fuzz);
 	return vcpu;
 }
 
-static void name_frames(const struct runtime_process *process, const struct sample_vcpu *vcpu)
+static void name_frames(const struct runtime_process *process, const struct runtime_frame *frames,
+			size_t n)
 {
-	static struct runtime_frame frames[RUNTIME_MAX_FRAMES];
-	size_t n = runtime_read_frames(process, vcpu, frames);
-
 	fuzz_must(n <= RUNTIME_MAX_FRAMES, "frames are limited");
 	for (size_t i = 0; i < n; i++) {
 		struct runtime_name name;
@@ -128,41 +130,94 @@ static void follow(struct runtime_process *process, const struct recipe *recipe,
 	free(words);
 }
 
+/* The frames of a second stack, which a recipe has copied. */
+static void read_list(struct runtime_process *process, struct fuzz *fuzz)
+{
+	static struct runtime_frame frames[RUNTIME_MAX_FRAMES];
+	uint64_t thread = BASE + 8 * (fuzz_u16(fuzz) % (PAGES * PAGE_WORDS));
+	struct recipe recipe;
+
+	if (runtime_find_recipe(process, thread, &recipe)) {
+		fuzz_must(recipe_check(&recipe), "the sampler would follow the recipe");
+		follow(process, &recipe, thread);
+	}
+	recipe = make_recipe(fuzz);
+	if (recipe_check(&recipe))
+		follow(process, &recipe, thread);
+	name_frames(process, frames,
+		    runtime_read_frames(process, make_piece(fuzz, STACK_LIST), frames));
+}
+
+/* Frames of the thread's own stack. */
+static void read_stack(struct runtime_process *process, struct fuzz *fuzz)
+{
+	static struct runtime_frame frames[RUNTIME_MAX_FRAMES];
+	const struct sample_vcpu *vcpu = make_piece(fuzz, STACK_FIRST);
+
+	if (!runtime_prepare(process))
+		return;
+	for (unsigned i = 0; i < MAX_WORDS; i++) {
+		struct runtime_native native = { .vcpu = vcpu,
+						 .address = make_word(fuzz),
+						 .stack_pointer = BASE + 8 * i,
+						 .frame_pointer = BASE + 8 * i,
+						 .interrupted = !i,
+						 .compiled = i & 1,
+						 .linked = true };
+		struct runtime_caller caller;
+
+		runtime_find_caller(process, &native, &caller);
+		name_frames(process, frames,
+			    runtime_read_native(process, &native, frames, RUNTIME_MAX_FRAMES));
+	}
+	free(process->state);
+}
+
+/* V8's description, which it has in its file. */
+static void *make_v8_layout(struct fuzz *fuzz)
+{
+	struct v8_layout *layout = malloc(sizeof(*layout));
+	int *numbers = (int *)layout;
+
+	fuzz_must(layout != NULL, "there is memory");
+	for (size_t i = 0; i < sizeof(*layout) / sizeof(*numbers); i++)
+		numbers[i] = fuzz_u8(fuzz);
+	return layout;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 {
-	static const struct language_ops *const languages[] = { &python_language, &php_language,
-								&ruby_language, &perl_language };
-	static const char *const names[] = { "python3.9", "python3.11", "python3.12",
-					     "php8.2",    "libruby.so", "perl" };
-	static const uint8_t which[] = { 0, 0, 0, 1, 2, 3 };
+	static const struct language_ops *const languages[] = {
+		&python_language, &python_language, &python_language, &php_language,
+		&ruby_language,   &perl_language,   &v8_language,
+	};
+	static const char *const names[] = { "python3.9",  "python3.11", "python3.12", "php8.2",
+					     "libruby.so", "perl",       "node" };
 	struct fuzz fuzz = fuzz_begin(bytes, size_bytes);
-	unsigned choice = fuzz_u8(&fuzz) % 6;
-	struct runtime runtime = { .ops = languages[which[choice]] };
+	unsigned choice = fuzz_u8(&fuzz) % (sizeof(names) / sizeof(names[0]));
+	struct runtime runtime = { .ops = languages[choice] };
 	struct runtime_process process = { .runtime = &runtime, .bias = BASE };
-	struct recipe recipe;
-	uint64_t thread;
 	size_t n = 0;
 
+	pointer_tag = runtime.ops == &v8_language ? V8_TAG : 0;
 	for (size_t i = 0; i < RUNTIME_MAX_EXPORTS && choice > 2; i++)
 		runtime.exports[i] = 8 * (uint64_t)fuzz_u8(&fuzz);
-	fuzz_must(runtime.ops->find_layout(NULL, names[choice], &runtime) || choice == 3 ||
-			  choice == 5,
-		  "the version is known");
+	if (runtime.ops == &v8_language)
+		runtime.layout = make_v8_layout(&fuzz);
+	else
+		fuzz_must(runtime.ops->find_layout(NULL, names[choice], &runtime) || choice == 3 ||
+				  choice == 5,
+			  "the version is known");
 	/* The pages repeat what the input gives. */
 	for (size_t given = 0; fuzz.left_bytes > 64 && given < PAGES * PAGE_WORDS; given++)
 		memory_words[n++] = make_word(&fuzz);
 	for (size_t i = n; n && i < PAGES * PAGE_WORDS; i++)
 		memory_words[i] = memory_words[i - n];
 	fuzz_succeed(live_memory_create(read_page, NULL, &process.memory, &process.root));
-	thread = BASE + 8 * (fuzz_u16(&fuzz) % (PAGES * PAGE_WORDS));
-	if (runtime_find_recipe(&process, thread, &recipe)) {
-		fuzz_must(recipe_check(&recipe), "the sampler would follow the recipe");
-		follow(&process, &recipe, thread);
-	}
-	recipe = make_recipe(&fuzz);
-	if (recipe_check(&recipe))
-		follow(&process, &recipe, thread);
-	name_frames(&process, make_list(&fuzz));
+	if (runtime_is_native(&runtime))
+		read_stack(&process, &fuzz);
+	else
+		read_list(&process, &fuzz);
 	memory_destroy(process.memory);
 	free(runtime.layout);
 	return 0;

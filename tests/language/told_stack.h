@@ -64,8 +64,14 @@ static inline void told_check_stack(struct live_process *live, const char *versi
 		printf("# seen:\n%s# told:\n%s", seen, told);
 }
 
-/* Starts ARGV, and checks its stack. VERSION is for the labels. False: there is no such program. */
-static inline bool told_check_program(char *const argv[], const char *version)
+typedef void told_check_fn(struct live_process *live, const char *version, const char *told);
+
+/*
+ * Starts ARGV, and lets CHECK_STACK compare its stack. VERSION is for the labels. False: there is no
+ * such program.
+ */
+static inline bool told_check_program_by(told_check_fn *check_stack, char *const argv[],
+					 const char *version)
 {
 	struct live_process live;
 	char told[8192];
@@ -75,11 +81,17 @@ static inline bool told_check_program(char *const argv[], const char *version)
 		return false;
 	found = live_process_await(&live, told, sizeof(told));
 	if (found)
-		told_check_stack(&live, version, told);
+		check_stack(&live, version, told);
 	else
 		printf("# %s: not on this machine\n", version);
 	live_process_end(&live);
 	return found;
+}
+
+/* told_check_program_by() for a language whose frames a recipe copies. */
+static inline bool told_check_program(char *const argv[], const char *version)
+{
+	return told_check_program_by(told_check_stack, argv, version);
 }
 
 /* Whether a folder of PATH has the program NAME. */

@@ -151,7 +151,7 @@ uint64_t elf_find_init(struct elf_file *file);
  * of the file for each. A name has less than ELF_EXPORT_NAME_BYTES. An address that is not found
  * becomes 0.
  */
-#define ELF_EXPORT_NAME_BYTES 64
+#define ELF_EXPORT_NAME_BYTES 96
 void elf_find_exports(struct elf_file *file, const char *const *names, size_t n,
 		      uint64_t *addresses);
 

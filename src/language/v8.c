@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * JavaScript functions in processes that run V8 7.8 to 13.6, as Node.js 12 to 24 do. They run on
+ * the thread's own stack, linked by rbp (v8 src/execution/frame-constants.h):
+ *
+ *   rbp - 8    the context; in a frame of V8's own a small number, the frame's kind
+ *   rbp - 16   JSFunction ─► SharedFunctionInfo ─► name, file, bytecode
+ *   rbp - 32   BytecodeArray, if the function is interpreted or was compiled by Sparkplug. Up to
+ *              V8 8.8 it is at rbp - 24
+ *
+ * V8's library describes itself to debuggers by exported numbers, v8dbg_* (v8
+ * tools/gen-postmortem-metadata.py): the types of objects, and where they have their members.
+ *
+ * The stack is that of the stop, but the heap is read later, and the collector may have moved the
+ * function. So the function is believed only if it has the BytecodeArray of the frame.
+ */
+#include "config.h"
+
+#include "language/v8.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xtop/base/hash.h"
+#include "xtop/elf/elf.h"
+
+enum { EXPORT_FUNCTION_TYPE };
+
+/* --- the version ------------------------------------------------------------------------------ */
+
+#define V8_MAX_NAMES 3
+
+/* A number of the description. Versions have given it different names. */
+struct v8_number {
+	size_t place; /* in struct v8_layout */
+	const char *names[V8_MAX_NAMES];
+};
+
+/* clang-format off */
+#define NUMBER(member, ...) { offsetof(struct v8_layout, member), { __VA_ARGS__ } }
+static const struct v8_number v8_numbers[] = {
+	NUMBER(first_function, "v8dbg_type_JSFunction__JS_FUNCTION_TYPE"),
+	NUMBER(shared, "v8dbg_type_SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE"),
+	NUMBER(scope, "v8dbg_type_ScopeInfo__SCOPE_INFO_TYPE"),
+	NUMBER(script, "v8dbg_type_Script__SCRIPT_TYPE"),
+	NUMBER(bytecode, "v8dbg_type_BytecodeArray__BYTECODE_ARRAY_TYPE"),
+	NUMBER(first_other, "v8dbg_FirstNonstringType"),
+	NUMBER(function_shared, "v8dbg_class_JSFunction__shared__SharedFunctionInfo"),
+	NUMBER(shared_name, "v8dbg_class_SharedFunctionInfo__name_or_scope_info__Object",
+	       "v8dbg_class_SharedFunctionInfo__name_or_scope_info__Tagged_Object_",
+	       "v8dbg_class_SharedFunctionInfo__name_or_scope_info__Tagged_NameOrScopeInfoT_"),
+	NUMBER(shared_script, "v8dbg_class_SharedFunctionInfo__script_or_debug_info__Object",
+	       "v8dbg_class_SharedFunctionInfo__script_or_debug_info__HeapObject",
+	       "v8dbg_class_SharedFunctionInfo__script__Tagged_HeapObject_"),
+	NUMBER(scope_variables, "v8dbg_scopeinfo_idx_first_vars"),
+	NUMBER(scope_n_variables, "v8dbg_scopeinfo_idx_ncontextlocals"),
+};
+/* clang-format on */
+#define N_NUMBERS (sizeof(v8_numbers) / sizeof(v8_numbers[0]))
+
+#define V8_MAX_NUMBER     4096
+#define V8_FUNCTION_TYPES 16 /* that follow that of a plain function: classes, arrays, ... */
+
+static bool v8_read_number(struct elf_file *file, const struct v8_number *number,
+			   struct v8_layout *layout)
+{
+	uint64_t addresses[V8_MAX_NAMES];
+	unsigned n = 0;
+	int32_t value;
+
+	while (n < V8_MAX_NAMES && number->names[n])
+		n++;
+	elf_find_exports(file, number->names, n, addresses);
+	for (unsigned i = 0; i < n; i++)
+		if (runtime_read_file(file, addresses[i], &value, sizeof(value)) && value > 0 &&
+		    value < V8_MAX_NUMBER) {
+			*(int *)(void *)((char *)layout + number->place) = value;
+			return true;
+		}
+	return false;
+}
+
+/* Up to V8 8, a ScopeInfo is an array, whose length is before the first word. */
+static void v8_place_scope(struct elf_file *file, struct v8_layout *layout)
+{
+	static const char *const array[] = { "v8dbg_parent_ScopeInfo__FixedArray" };
+	int header = sizeof(uint64_t);
+	uint64_t address;
+
+	elf_find_exports(file, array, 1, &address);
+	if (address)
+		header += sizeof(uint64_t);
+	layout->scope_variables = header + layout->scope_variables * (int)sizeof(uint64_t);
+	layout->scope_n_variables = header + layout->scope_n_variables * (int)sizeof(uint64_t);
+}
+
+static bool v8_find_layout(struct elf_file *file, const char *name, struct runtime *runtime)
+{
+	struct v8_layout layout = { .shared = 0 };
+
+	(void)name;
+	for (size_t i = 0; i < N_NUMBERS; i++)
+		if (!v8_read_number(file, &v8_numbers[i], &layout))
+			return false;
+	v8_place_scope(file, &layout);
+	layout.last_function = layout.first_function + V8_FUNCTION_TYPES;
+	runtime->layout = malloc(sizeof(layout));
+	if (runtime->layout)
+		memcpy(runtime->layout, &layout, sizeof(layout));
+	return runtime->layout;
+}
+
+/* --- frames ----------------------------------------------------------------------------------- */
+
+/* Words below the frame pointer. */
+enum { FRAME_BYTECODE, FRAME_EARLY_BYTECODE, FRAME_FUNCTION, FRAME_CONTEXT, N_FRAME_WORDS };
+
+#define V8_DATA_WORDS 8 /* searched in an object that may have the BytecodeArray */
+
+/* Whether DATA, which SharedFunctionInfo has, is BYTECODE, or code that was made from it. */
+static bool v8_has_bytecode(const struct runtime_process *process, uint64_t data, uint64_t bytecode)
+{
+	uint64_t words[V8_DATA_WORDS];
+
+	if (data == bytecode)
+		return true;
+	if (!v8_is_object(data) || memory_read(process->memory, process->root, data - V8_TAG, words,
+					       sizeof(words)) != sizeof(words))
+		return false;
+	for (unsigned i = 1; i < V8_DATA_WORDS; i++)
+		if (words[i] == bytecode)
+			return true;
+	return false;
+}
+
+/* Finds the BytecodeArray among the WORDS of a frame; 0: there is none. */
+static uint64_t v8_find_bytecode(const struct runtime_process *process, const uint64_t *words)
+{
+	int type = v8_layout_of(process)->bytecode;
+
+	if (v8_read_type(process, words[FRAME_BYTECODE]) == type)
+		return words[FRAME_BYTECODE];
+	if (v8_read_type(process, words[FRAME_EARLY_BYTECODE]) == type)
+		return words[FRAME_EARLY_BYTECODE];
+	return 0;
+}
+
+/* The SharedFunctionInfo of the JSFunction WORD; 0: WORD is none. */
+static uint64_t v8_find_shared(const struct runtime_process *process, uint64_t word)
+{
+	const struct v8_layout *layout = v8_layout_of(process);
+	int type = v8_read_type(process, word);
+	uint64_t shared;
+
+	if (type < layout->first_function || type > layout->last_function)
+		return 0;
+	shared = v8_read(process, word, layout->function_shared);
+	return v8_read_type(process, shared) == layout->shared ? shared : 0;
+}
+
+static size_t v8_read_native(const struct runtime_process *process,
+			     const struct runtime_native *native, struct runtime_frame *frames,
+			     size_t capacity)
+{
+	uint64_t words[N_FRAME_WORDS], shared, bytecode, data;
+
+	if (!capacity || !native->linked || !native->frame_pointer ||
+	    !runtime_read_stack(native->vcpu, native->frame_pointer - sizeof(words), words,
+				N_FRAME_WORDS) ||
+	    !v8_is_object(words[FRAME_CONTEXT]) || !v8_is_object(words[FRAME_FUNCTION]))
+		return 0;
+	shared = v8_find_shared(process, words[FRAME_FUNCTION]);
+	data = shared ? v8_read(process, shared, V8_SHARED_DATA) : 0;
+	bytecode = v8_find_bytecode(process, words);
+	if (bytecode && !v8_has_bytecode(process, data, bytecode))
+		shared = 0;
+	frames[0] = (struct runtime_frame){ .code = shared, .outermost = true };
+	return 1;
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static bool v8_check_code(const struct runtime_process *process, const struct runtime_frame *frame,
+			  uint64_t *check)
+{
+	const struct v8_layout *layout = v8_layout_of(process);
+	uint64_t words[] = { v8_read(process, frame->code, layout->shared_name),
+			     v8_read(process, frame->code, layout->shared_script) };
+
+	if (v8_read_type(process, frame->code) != layout->shared)
+		return false;
+	*check = hash_bytes(frame->code, words, sizeof(words));
+	return true;
+}
+
+static bool v8_read_name(const struct runtime_process *process, const struct runtime_frame *frame,
+			 struct runtime_name *name)
+{
+	return v8_read_type(process, frame->code) == v8_layout_of(process)->shared &&
+	       v8_read_shared_name(process, frame->code, name);
+}
+
+static const char *const v8_loops[] = { "Builtins_*Handler", NULL };
+
+const struct language_ops v8_language = {
+	.prefix = "[js] ",
+	.exports = { [EXPORT_FUNCTION_TYPE] = "v8dbg_type_JSFunction__JS_FUNCTION_TYPE" },
+	.loops = v8_loops,
+	.find_layout = v8_find_layout,
+	.read_native = v8_read_native,
+	.check_code = v8_check_code,
+	.read_name = v8_read_name,
+};

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Private to language/: the objects of V8's heap. Resolver's thread. */
+#ifndef LANGUAGE_V8_H
+#define LANGUAGE_V8_H
+
+#include "language/language_ops.h"
+
+/*
+ * What V8's library tells of its version. A tagged word is an address plus 1, or a small number in
+ * its upper half. Node.js has no pointer compression.
+ */
+struct v8_layout {
+	int first_function, last_function;   /* types of a JSFunction */
+	int shared, scope, script, bytecode; /* types of other objects */
+	int first_other;                     /* the first type that is no string */
+	int function_shared;                 /* members of JSFunction and SharedFunctionInfo */
+	int shared_name, shared_script;
+	int scope_variables, scope_n_variables; /* members of ScopeInfo */
+};
+
+#define V8_TAG 1 /* in the address of an object */
+
+/* Members that are at the same place in all of these versions. */
+#define V8_SHARED_DATA 8
+
+static inline const struct v8_layout *v8_layout_of(const struct runtime_process *process)
+{
+	return process->runtime->layout;
+}
+
+static inline bool v8_is_small(uint64_t word)
+{
+	return !(word & V8_TAG);
+}
+
+static inline bool v8_is_object(uint64_t word)
+{
+	return runtime_is_pointer(word - V8_TAG);
+}
+
+/* The word at OFFSET in OBJECT, a tagged word; 0: it cannot be read. */
+static inline uint64_t v8_read(const struct runtime_process *process, uint64_t object, int offset)
+{
+	return runtime_read_word(process, object - V8_TAG + (uint64_t)offset);
+}
+
+/* The type of the object WORD; -1: it is no object. */
+int v8_read_type(const struct runtime_process *process, uint64_t word);
+/* Reads the string WORD as UTF-8. Returns false if it is none, or is empty. */
+bool v8_read_string(const struct runtime_process *process, uint64_t word, char *text,
+		    size_t capacity);
+/* Reads name, file and line of SHARED, a SharedFunctionInfo. */
+bool v8_read_shared_name(const struct runtime_process *process, uint64_t shared,
+			 struct runtime_name *name);
+
+#endif
