@@ -30,6 +30,9 @@ AC_DEFUN([XTOP_COMPILER_FLAGS], [
   m4_foreach_w([flag], [-Wstrict-prototypes -Wmissing-prototypes -Wshadow -Wvla -Wpointer-arith
     -Wwrite-strings -Wundef -fstack-protector-strong -fstack-clash-protection -fcf-protection
     -fno-common -pthread], [XTOP_TRY_CFLAG(flag)])
+  dnl Names of sources in messages of assert() do not depend on the folder of the build.
+  XTOP_TRY_CFLAG([-fmacro-prefix-map=old=new])
+  XTOP_CFLAGS=`echo "$XTOP_CFLAGS" | $SED 's|=old=new|=$(top_srcdir)/=|'`
   XTOP_LDFLAGS="-pthread"
   dnl Code runs at an address that nobody can predict. Tables of addresses are written once, at
   dnl start, and read-only afterwards.

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "xtop/base/heap.h"
+#include "xtop/base/library.h"
 #include "xtop/cli/options.h"
 #include "xtop/run/commands.h"
 #include "xtop/run/session.h"
@@ -92,6 +93,13 @@ static enum exit_status main_profile(const struct options *options)
 	return main_fail(session_run(options, main_report), STATUS_FAILED);
 }
 
+static enum exit_status main_print_version(void)
+{
+	enum exit_status status = main_print(PACKAGE_STRING "\n");
+
+	return status == STATUS_OK ? main_print(library_parts) : status;
+}
+
 static enum exit_status main_act(const struct options *options)
 {
 	struct xtop_error *error = xen_assume(options->xen_abi);
@@ -103,7 +111,7 @@ static enum exit_status main_act(const struct options *options)
 	case ACTION_HELP:
 		return main_print(options_help());
 	case ACTION_VERSION:
-		return main_print(PACKAGE_STRING "\n");
+		return main_print_version();
 	case ACTION_LIST:
 		return main_fail(command_list(), STATUS_FAILED);
 	case ACTION_CHECK:

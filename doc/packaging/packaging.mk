@@ -51,7 +51,7 @@ deb: dist
 	@ls deb/*.deb
 .PHONY: deb
 
-clean-local: clean-deb
+clean-local: clean-deb clean-static
 clean-deb:
 	rm -rf deb
 .PHONY: clean-deb

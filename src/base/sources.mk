@@ -13,6 +13,7 @@ libxtop_a_SOURCES += \
 	include/xtop/base/inputs.h \
 	include/xtop/base/interrupt.h \
 	include/xtop/base/kernel_32.h \
+	include/xtop/base/library.h \
 	include/xtop/base/limit.h \
 	include/xtop/base/notify.h \
 	include/xtop/base/output.h \
@@ -45,6 +46,7 @@ libxtop_a_SOURCES += \
 	src/base/heap.c \
 	src/base/inputs.c \
 	src/base/interrupt.c \
+	src/base/library.c \
 	src/base/notify.c \
 	src/base/output.c \
 	src/base/output_named.c \

@@ -14,8 +14,11 @@
 #include "config.h"
 
 #include <assert.h>
+#include <locale.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "xtop/base/library.h"
 #include "xtop/base/text.h"
 #include "xtop/base/utf8.h"
 
@@ -189,4 +192,26 @@ void text_to_ascii(char *text)
 		text += length ? length : 1;
 	}
 	*to = '\0';
+}
+
+/* The first variable that is set and not empty counts (POSIX, chapter 8.2). */
+static const char *text_locale_name(void)
+{
+	static const char *const variables[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		const char *value = getenv(variables[i]);
+
+		if (value && *value)
+			return value;
+	}
+	return "";
+}
+
+void text_set_locale(void)
+{
+	const char *name = text_locale_name();
+
+	if (!setlocale(LC_CTYPE, "") && (strcasestr(name, "utf-8") || strcasestr(name, "utf8")))
+		library_set_utf8();
 }

@@ -16,7 +16,7 @@ static void diff_put_side(struct json *json, const char *which, const char *name
 			  const struct diff_side *side, double cpu)
 {
 	json_open(json, which, '{');
-	json_string(json, "name", name);
+	json_text(json, "name", name);
 	json_u64(json, "samples", side->snapshot->resolver.samples);
 	json_double(json, "elapsed_s", side->seconds > 0 ? side->seconds : NAN);
 	json_double(json, "busy_vcpus", cpu);
@@ -43,9 +43,9 @@ static void diff_put_row(struct json *json, const struct diff_row *row)
 	json_bool(json, "in_new", row->in_now);
 	json_double(json, "old_vcpus", row->base_cpu);
 	json_double(json, "new_vcpus", row->now_cpu);
-	json_string(json, "symbol", row->frame->name);
-	json_string(json, "kind", table_kind(row->frame->kind));
-	json_string(json, "module", row->frame->module);
+	json_text(json, "symbol", row->frame->name);
+	json_text(json, "kind", table_kind(row->frame->kind));
+	json_text(json, "module", row->frame->module);
 	json_close(json, '}');
 }
 
@@ -59,11 +59,11 @@ void export_diff_json(const struct diff_side *now, const struct diff_side *base,
 	json_u64(&json, "version", DIFF_JSON_VERSION);
 	diff_put_side(&json, "old", options->base_name, base, diff->base_cpu);
 	diff_put_side(&json, "new", options->now_name, now, diff->now_cpu);
-	json_string(&json, "share", options->children ? "children" : "self");
+	json_text(&json, "share", options->children ? "children" : "self");
 	json_u64(&json, "compared", diff->n);
 	json_u64(&json, "significant", diff->n_significant);
 	json_double(&json, "false_discoveries", 100 * DIFF_FALSE_DISCOVERIES);
-	json_string(&json, "intervals", diff_intervals(now, base));
+	json_text(&json, "intervals", diff_intervals(now, base));
 	json_bool(&json, "over", options->over);
 	json_open(&json, "functions", '[');
 	for (size_t i = 0; i < n; i++)

@@ -87,7 +87,7 @@ static void json_put_character(FILE *file, uint32_t code)
 			0xdc00 + ((code - 0x10000) & 0x3ff));
 }
 
-void json_string(struct json *json, const char *name, const char *value)
+void json_text(struct json *json, const char *name, const char *value)
 {
 	size_t left = value ? strnlen(value, JSON_MAX_STRING_BYTES) : 0, length;
 

@@ -31,6 +31,6 @@ void json_close(struct json *json, char bracket);                  /* '}' or ']'
 void json_u64(struct json *json, const char *name, uint64_t value);
 void json_double(struct json *json, const char *name, double value); /* not finite: null */
 void json_bool(struct json *json, const char *name, bool value);
-void json_string(struct json *json, const char *name, const char *value); /* NULL: "" */
+void json_text(struct json *json, const char *name, const char *value); /* NULL: "" */
 
 #endif

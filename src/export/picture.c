@@ -364,8 +364,8 @@ static void put_modules(struct json *json, const struct picture_modules *modules
 
 		build_id_to_text(frames_get_build(frames, frame), build_id);
 		json_open(json, NULL, '[');
-		json_string(json, NULL, frames_get_home(frames, frame));
-		json_string(json, NULL, build_id);
+		json_text(json, NULL, frames_get_home(frames, frame));
+		json_text(json, NULL, build_id);
 		json_close(json, ']');
 	}
 	json_close(json, ']');
@@ -382,12 +382,12 @@ static void put_frames(struct json *json, const struct numbering *numbering,
 		char text[FRAME_TEXT_BYTES];
 
 		json_open(json, NULL, '[');
-		json_string(json, NULL,
+		json_text(json, NULL,
 			    frame_text(frame, modules->picture->settings->addresses, text));
 		json_u64(json, NULL, cell_kind_of(frame));
 		json_u64(json, NULL, modules_find_or_add(modules, id));
 		if (*snapshot_source(modules->picture->snapshot, id))
-			json_string(json, NULL, snapshot_source(modules->picture->snapshot, id));
+			json_text(json, NULL, snapshot_source(modules->picture->snapshot, id));
 		json_close(json, ']');
 	}
 	json_close(json, ']');
@@ -422,10 +422,10 @@ static struct xtop_error *picture_put_profile(const struct picture *picture, FIL
 	if (ok) {
 		json_open(&json, NULL, '{');
 		json_double(&json, "unit", measure.per_tick);
-		json_string(&json, "of", measure_is_time(&measure) ? "" : measure.unit);
+		json_text(&json, "of", measure_is_time(&measure) ? "" : measure.unit);
 		json_open(&json, "kinds", '[');
 		for (size_t i = 0; i < sizeof(cell_classes); i++)
-			json_string(&json, NULL, (char[]){ cell_classes[i], '\0' });
+			json_text(&json, NULL, (char[]){ cell_classes[i], '\0' });
 		json_close(&json, ']');
 		put_cells(&json, picture, &numbering);
 		put_frames(&json, &numbering, &modules);

@@ -107,9 +107,9 @@ static struct xtop_error *speedscope_put_profile(struct speedscope *speedscope,
 
 	snprintf(name, sizeof(name), "%s%s", domain ? domain : "", what);
 	json_open(json, NULL, '{');
-	json_string(json, "type", "sampled");
-	json_string(json, "name", *what ? name : domain);
-	json_string(json, "unit", speedscope_unit(&measure));
+	json_text(json, "type", "sampled");
+	json_text(json, "name", *what ? name : domain);
+	json_text(json, "unit", speedscope_unit(&measure));
 	error = speedscope_put_samples(speedscope, snapshot);
 	if (!error)
 		error = speedscope_put_weights(speedscope, snapshot, &measure, &sum);
@@ -148,13 +148,13 @@ static void speedscope_put_place(struct speedscope *speedscope, uint32_t id)
 
 	if (!source.line) {
 		if (*home)
-			json_string(json, "file", home);
+			json_text(json, "file", home);
 		return;
 	}
 	snprintf(file, sizeof(file), "%.*s", (int)source.file_bytes, source.file);
-	json_string(json, "file", file);
+	json_text(json, "file", file);
 	json_u64(json, "line", source.line);
-	json_string(json, "module", home);
+	json_text(json, "module", home);
 }
 
 static void speedscope_put_frames(struct speedscope *speedscope)
@@ -169,11 +169,11 @@ static void speedscope_put_frames(struct speedscope *speedscope)
 		char text[FRAME_TEXT_BYTES], build_id[BUILD_ID_TEXT_BYTES];
 
 		json_open(json, NULL, '{');
-		json_string(json, "name", frame_text(frame, speedscope->settings->addresses, text));
+		json_text(json, "name", frame_text(frame, speedscope->settings->addresses, text));
 		speedscope_put_place(speedscope, speedscope->numbers.frames[i]);
 		build_id_to_text(build, build_id);
 		if (build)
-			json_string(json, "build_id", build_id);
+			json_text(json, "build_id", build_id);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -186,7 +186,7 @@ static void speedscope_put_notes(struct speedscope *speedscope)
 	notes_build(speedscope->snapshot, speedscope->settings, &notes);
 	json_open(&speedscope->json, "notes", '[');
 	for (size_t i = 0; i < notes.n; i++)
-		json_string(&speedscope->json, NULL, notes.lines[i]);
+		json_text(&speedscope->json, NULL, notes.lines[i]);
 	json_close(&speedscope->json, ']');
 }
 
@@ -196,9 +196,9 @@ static struct xtop_error *speedscope_put(struct speedscope *speedscope)
 	struct xtop_error *error;
 
 	json_open(json, NULL, '{');
-	json_string(json, "$schema", "https://www.speedscope.app/file-format-schema.json");
-	json_string(json, "exporter", PACKAGE_STRING);
-	json_string(json, "name", speedscope->settings->domain);
+	json_text(json, "$schema", "https://www.speedscope.app/file-format-schema.json");
+	json_text(json, "exporter", PACKAGE_STRING);
+	json_text(json, "name", speedscope->settings->domain);
 	json_u64(json, "activeProfileIndex", 0);
 	speedscope_put_notes(speedscope);
 	error = speedscope_put_profiles(speedscope);

@@ -74,9 +74,9 @@ static void stats_put_head(struct json *json, const struct snapshot *snapshot,
 	double elapsed_s = (double)sampler->elapsed_ns / 1e9;
 
 	json_u64(json, "version", STATS_VERSION);
-	json_string(json, "program", PACKAGE_STRING);
-	json_string(json, "domain", info->domain);
-	json_string(json, "type", info->type);
+	json_text(json, "program", PACKAGE_STRING);
+	json_text(json, "domain", info->domain);
+	json_text(json, "type", info->type);
 	json_u64(json, "n_vcpus", snapshot_get_run(snapshot)->n_vcpus);
 	json_double(json, "wall_s", info->wall_s);
 	json_open(json, "rate_hz", '{');
@@ -125,7 +125,7 @@ static const char *stats_sampler_state(enum sampler_state state)
 static void stats_put_counters(struct json *json, const struct snapshot *snapshot)
 {
 	json_open(json, "sampler", '{');
-	json_string(json, "state", stats_sampler_state(snapshot_get_run(snapshot)->sampler.state));
+	json_text(json, "state", stats_sampler_state(snapshot_get_run(snapshot)->sampler.state));
 	stats_put_group(json, COUNTERS_SAMPLER, snapshot);
 	json_close(json, '}');
 	json_open(json, "resolver", '{');

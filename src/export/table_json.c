@@ -49,17 +49,17 @@ static void table_put_row(struct json *json, const struct column_context *contex
 	table_put_margin(json, "children_margin", context, row, false);
 	table_put_margin(json, "self_margin", context, row, true);
 	json_u64(json, "samples", row->weights.children_total);
-	json_string(json, "symbol", frame_text(frame, context->addresses, address));
-	json_string(json, "kind", table_kind(frame->kind));
-	json_string(json, "module", frame->module);
-	json_string(json, "process",
+	json_text(json, "symbol", frame_text(frame, context->addresses, address));
+	json_text(json, "kind", table_kind(frame->kind));
+	json_text(json, "module", frame->module);
+	json_text(json, "process",
 		    row->process == FRAME_NONE ? "" : frames_get(frames, row->process)->name);
 	json_u64(json, "processes", row->n_processes);
 	if (context->snapshot->sources) {
 		char source[COLUMN_CELL_BYTES];
 
 		columns[COLUMN_SOURCE].entry(context, row, source, sizeof(source));
-		json_string(json, "source", source);
+		json_text(json, "source", source);
 	}
 	json_close(json, '}');
 }
@@ -72,7 +72,7 @@ static void table_put_time(struct json *json, const struct snapshot *snapshot,
 	bool known =
 		snapshot->run && clocks_tell(&snapshot->clocks, clock, snapshot->time_ns, &time_ns);
 
-	json_string(json, "clock", clocks_name(clock));
+	json_text(json, "clock", clocks_name(clock));
 	if (known)
 		json_u64(json, "time_us", time_ns / 1000);
 	else
@@ -87,7 +87,7 @@ static void table_put_head(struct json *json, const struct snapshot *snapshot,
 	uint64_t elapsed_ns = snapshot->started_ns ? snapshot->time_ns - snapshot->started_ns : 0;
 
 	json_u64(json, "version", TABLE_JSON_VERSION);
-	json_string(json, "title", options->title);
+	json_text(json, "title", options->title);
 	json_u64(json, "samples", resolver->samples);
 	json_double(json, "samples_worth",
 		    options->totals ? snapshot->worth_total.samples : snapshot->worth_live.samples);
@@ -103,8 +103,8 @@ static void table_put_head(struct json *json, const struct snapshot *snapshot,
 	json_u64(json, "refused", sampler->refused);
 	json_double(json, "unknown", table_percent(resolver->weight_unknown, resolver->weight));
 	json_double(json, "truncated", table_percent(resolver->weight_truncated, resolver->weight));
-	json_string(json, "filter", options->filter ? filter_text(options->filter) : "");
-	json_string(json, "sort", options->sort->name);
+	json_text(json, "filter", options->filter ? filter_text(options->filter) : "");
+	json_text(json, "sort", options->sort->name);
 }
 
 struct xtop_error *export_table_json(const struct snapshot *snapshot,

@@ -272,7 +272,7 @@ static void waits_diff_put_row(struct json *json, const struct waits_diff_kind *
 	json_double(json, "old_longest_s", (double)row->longest_ns[WAITS_OLD] / 1e9);
 	json_double(json, "new_longest_s", (double)row->longest_ns[WAITS_NEW] / 1e9);
 	for (int i = 0; i < WAITS_DIFF_MAX_CELLS && kind->names[i]; i++)
-		json_string(json, kind->names[i], row->cells[i]);
+		json_text(json, kind->names[i], row->cells[i]);
 	json_close(json, '}');
 }
 
@@ -290,7 +290,7 @@ static void waits_diff_put_side(struct json *json, const char *which, const char
 				const struct snapshot *snapshot)
 {
 	json_open(json, which, '{');
-	json_string(json, "name", name);
+	json_text(json, "name", name);
 	json_u64(json, "tasks", snapshot->waits->counts.tasks);
 	json_double(json, "elapsed_s", snapshot->waits->span_ticks / 1e3);
 	json_close(json, '}');

@@ -31,11 +31,11 @@ static void waits_put_row(struct json *json, const struct snapshot *snapshot,
 	json_u64(json, "now", row->now);
 	json_double(json, "mean", totals ? row->mean_total : row->mean);
 	json_double(json, "longest_s", (double)row->longest_ns / 1e9);
-	json_string(json, "state", waits_states(row, states));
-	json_string(json, "for", wait_kind_names[row->site.kind]);
-	json_string(json, "process", waits_json_name(snapshot, row->process));
-	json_string(json, "thread", waits_json_name(snapshot, row->thread));
-	json_string(json, "site", waits_json_name(snapshot, row->site.frame));
+	json_text(json, "state", waits_states(row, states));
+	json_text(json, "for", wait_kind_names[row->site.kind]);
+	json_text(json, "process", waits_json_name(snapshot, row->process));
+	json_text(json, "thread", waits_json_name(snapshot, row->thread));
+	json_text(json, "site", waits_json_name(snapshot, row->site.frame));
 	json_bool(json, "idle", row->site.idle);
 	json_close(json, '}');
 }
@@ -66,14 +66,14 @@ static void waits_put_lock(struct json *json, const struct snapshot *snapshot, u
 
 	snprintf(address, sizeof(address), "0x%" PRIx64, lock->address);
 	json_open(json, NULL, '{');
-	json_string(json, "kind", locks_kind_names[lock->kind]);
-	json_string(json, "name", lock->name);
-	json_string(json, "address", lock->kind == OS_LOCK_SPINLOCK ? "" : address);
+	json_text(json, "kind", locks_kind_names[lock->kind]);
+	json_text(json, "name", lock->name);
+	json_text(json, "address", lock->kind == OS_LOCK_SPINLOCK ? "" : address);
 	json_u64(json, "now", lock->now);
 	json_double(json, "mean", locks_mean(snapshot, &line, totals));
 	json_double(json, "longest_s", (double)lock->longest_ns / 1e9);
 	json_u64(json, "waits", lock->waits);
-	json_string(json, "holder", waits_json_holder(lock->certainty));
+	json_text(json, "holder", waits_json_holder(lock->certainty));
 	json_u64(json, "holder_pid", lock->holder_pid);
 	json_close(json, '}');
 }
@@ -84,16 +84,16 @@ static void waits_put_task(struct json *json, const struct snapshot *snapshot,
 {
 	json_open(json, NULL, '{');
 	json_u64(json, "pid", task->pid);
-	json_string(json, "process", waits_json_name(snapshot, task->process));
-	json_string(json, "thread", waits_json_name(snapshot, task->thread));
-	json_string(json, "site", waits_json_name(snapshot, task->site));
+	json_text(json, "process", waits_json_name(snapshot, task->process));
+	json_text(json, "thread", waits_json_name(snapshot, task->thread));
+	json_text(json, "site", waits_json_name(snapshot, task->site));
 	if (task->lock != SNAPSHOT_NO_LOCK)
 		json_u64(json, "lock", task->lock);
 	json_bool(json, "on_cpu", task->on_cpu);
 	json_double(json, "waited_s", (double)task->waited_ns / 1e9);
 	json_open(json, "stack", '[');
 	for (uint32_t i = 0; i < task->n_frames; i++)
-		json_string(json, NULL, waits_json_name(snapshot, task->frames[i]));
+		json_text(json, NULL, waits_json_name(snapshot, task->frames[i]));
 	json_close(json, ']');
 	json_close(json, '}');
 }
@@ -106,7 +106,7 @@ static void waits_put_head(struct json *json, const struct snapshot *snapshot,
 	struct waits_idle idle = waits_count_idle(table);
 
 	json_u64(json, "version", WAITS_JSON_VERSION);
-	json_string(json, "title", options->title);
+	json_text(json, "title", options->title);
 	json_bool(json, "tasks_known", !waits->unsupported);
 	json_u64(json, "tasks", waits->counts.tasks);
 	json_double(json, "elapsed_s", waits->span_ticks / 1e3);
@@ -144,7 +144,7 @@ static void waits_put(struct json *json, const struct snapshot *snapshot,
 	for (size_t i = 0; i < forest->n && forest->lines[i].kind == LOCKS_DEADLOCK; i++) {
 		locks_describe(snapshot, &forest->lines[i], text);
 		json_open(json, NULL, '{');
-		json_string(json, "text", text);
+		json_text(json, "text", text);
 		json_close(json, '}');
 	}
 	json_close(json, ']');

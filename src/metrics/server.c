@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The HTTP server of --metrics, by libmicrohttpd; see metrics_process.h. The process that serves
- * metrics alone loads the library, by dlopen(): it brings TLS and some twenty libraries more, which
+ * metrics alone loads the library: it brings TLS and some twenty libraries more, which
  * must not run with root's rights or beside a guest's memory. The prototypes come from its header.
  *
  * The library runs in this thread, in metrics_server_turn(). Everybody who reaches the port may
@@ -12,7 +12,6 @@
 #include "config.h"
 
 #include <arpa/inet.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <netdb.h>
@@ -24,6 +23,7 @@
 
 #include "metrics/metrics_process.h"
 #include "xtop/base/clock.h"
+#include "xtop/base/library.h"
 
 #define SERVER_LIBRARY           "libmicrohttpd.so.12"
 #define SERVER_CONNECTIONS       32U
@@ -201,16 +201,11 @@ struct xtop_error *metrics_server_listen(const struct metrics_target *target, in
 
 static bool metrics_server_load(struct metrics_server *server)
 {
-	void *library = dlopen(SERVER_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-	bool found = library;
+#define SERVER_FUNCTION(name) { #name, &server->name },
+	const struct library_function functions[] = { SERVER_FUNCTIONS(SERVER_FUNCTION) };
+#undef SERVER_FUNCTION
 
-#define SERVER_FIND(name)                                                                          \
-	if (found)                                                                                 \
-		*(void **)&server->name = dlsym(library, #name);                                   \
-	found = found && server->name;
-	SERVER_FUNCTIONS(SERVER_FIND)
-#undef SERVER_FIND
-	return found;
+	return library_load(SERVER_LIBRARY, functions, sizeof(functions) / sizeof(functions[0]));
 }
 
 struct xtop_error *metrics_server_create(struct metrics_process *process,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Requests by libcurl; see http.h. The sender's process alone loads the library, by dlopen(): it
+ * Requests by libcurl; see http.h. The sender's process alone loads the library: it
  * brings TLS and some twenty libraries more, which must not run with root's rights or beside a
  * guest's memory. The prototypes come from its header.
  *
@@ -13,10 +13,11 @@
 #include "push/http.h"
 
 #include <curl/curl.h>
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "xtop/base/library.h"
 
 #define HTTP_LIBRARY   "libcurl.so.4"
 #define HTTP_CONNECT_S 10
@@ -61,16 +62,12 @@ struct http {
 
 static bool http_load(struct http *http)
 {
-	void *library = dlopen(HTTP_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-	bool found = library;
+#define HTTP_FUNCTION(name) { #name, &http->name },
+	const struct library_function functions[] = { HTTP_FUNCTIONS(HTTP_FUNCTION) };
+#undef HTTP_FUNCTION
 
-#define HTTP_FIND(name)                                                                            \
-	if (found)                                                                                 \
-		*(void **)&http->name = dlsym(library, #name);                                     \
-	found = found && http->name;
-	HTTP_FUNCTIONS(HTTP_FIND)
-#undef HTTP_FIND
-	return found && http->curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+	return library_load(HTTP_LIBRARY, functions, sizeof(functions) / sizeof(functions[0])) &&
+	       http->curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
 }
 
 /* --- what comes ------------------------------------------------------------------------------- */

@@ -10,7 +10,6 @@
 
 #include <langinfo.h>
 #include <limits.h>
-#include <locale.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -665,7 +664,7 @@ struct xtop_error *session_run(const struct options *options, session_report_fn 
 	bool started;
 
 	session_ignore_signals();
-	setlocale(LC_CTYPE, ""); /* for the terminal; numbers stay in the C locale */
+	text_set_locale();
 	session.completed.batch = !session_has_screen(options);
 	error = session_start(&session);
 	started = !error;

@@ -8,7 +8,9 @@
 #include <grp.h>
 #include <pwd.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,14 +39,34 @@ static id_t caller_id(const char *variable, id_t fallback)
 	return *end || errno || id == 0 || id >= UINT32_MAX ? fallback : (id_t)id;
 }
 
+/*
+ * Nobody is looked up in the file alone: any other service of names would bring libraries of the
+ * system into the program of `make static`.
+ */
+static void caller_find_nobody(struct caller *caller)
+{
+	FILE *users = fopen("/etc/passwd", "re");
+	const struct passwd *user;
+
+	*caller = (struct caller){ .uid = CALLER_NOBODY, .gid = CALLER_NOBODY };
+	if (!users)
+		return;
+	do
+		user = fgetpwent(users);
+	while (user && strcmp(user->pw_name, "nobody") != 0);
+	if (user)
+		*caller = (struct caller){ .uid = user->pw_uid, .gid = user->pw_gid };
+	fclose(users);
+}
+
 struct caller caller_find(void)
 {
-	const struct passwd *nobody = getpwnam("nobody");
+	struct caller caller;
 
-	return (struct caller){
-		.uid = caller_id("SUDO_UID", nobody ? nobody->pw_uid : CALLER_NOBODY),
-		.gid = caller_id("SUDO_GID", nobody ? nobody->pw_gid : CALLER_NOBODY),
-	};
+	caller_find_nobody(&caller);
+	caller.uid = caller_id("SUDO_UID", caller.uid);
+	caller.gid = caller_id("SUDO_GID", caller.gid);
+	return caller;
 }
 
 /*

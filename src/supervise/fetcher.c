@@ -3,7 +3,7 @@
  * The process that fetches debug files and source files; see fetcher.h. It is forked from main
  * before main opens anything, and gives up its rights at once. We start no thread in it.
  *
- * libdebuginfod (elfutils) talks to the servers. This process alone loads it, by dlopen(): it
+ * libdebuginfod (elfutils) talks to the servers. This process alone loads it: it
  * brings libcurl, TLS and some twenty libraries more, which must not run with root's rights or
  * beside a guest's memory. We declare its prototypes here, so that building xtop does not need it.
  * They are part of its stable interface (elfutils debuginfod/debuginfod.h, ELFUTILS_0.178). The
@@ -15,7 +15,6 @@
 #include "supervise/fetcher.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -30,6 +29,7 @@
 #include "supervise/helper_sandbox.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/base/clock.h"
+#include "xtop/base/library.h"
 
 #define FETCHER_LIBRARY "libdebuginfod.so.1"
 /* Limits if the user's environment sets none: bytes, seconds. */
@@ -83,18 +83,17 @@ static int fetcher_progress(struct debuginfod_client *client, long done, long to
 
 static bool fetcher_load(void)
 {
-	void *library = dlopen(FETCHER_LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	struct debuginfod_client *(*begin)(void);
 	void (*set_progress)(struct debuginfod_client *client,
 			     int (*progress)(struct debuginfod_client *client, long a, long b));
+	const struct library_function functions[] = {
+		{ "debuginfod_begin", &begin },
+		{ "debuginfod_set_progressfn", &set_progress },
+		{ "debuginfod_find_debuginfo", &fetcher.find },
+		{ "debuginfod_find_source", &fetcher.find_source },
+	};
 
-	if (!library)
-		return false;
-	*(void **)&begin = dlsym(library, "debuginfod_begin");
-	*(void **)&set_progress = dlsym(library, "debuginfod_set_progressfn");
-	*(void **)&fetcher.find = dlsym(library, "debuginfod_find_debuginfo");
-	*(void **)&fetcher.find_source = dlsym(library, "debuginfod_find_source");
-	if (!begin || !set_progress || !fetcher.find || !fetcher.find_source)
+	if (!library_load(FETCHER_LIBRARY, functions, sizeof(functions) / sizeof(functions[0])))
 		return false;
 	fetcher.client = begin();
 	if (fetcher.client)

@@ -47,6 +47,8 @@ libxtop_a_SOURCES += \
 	src/ui/terminal/input.h \
 	src/ui/terminal/terminal.c \
 	src/ui/terminal/terminal.h \
+	src/ui/terminal/terminal_types.c \
+	src/ui/terminal/terminal_types.h \
 	src/ui/ui.c \
 	src/ui/ui.h \
 	src/ui/view.c \

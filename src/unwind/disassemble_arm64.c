@@ -15,11 +15,12 @@
 #include "xtop/unwind/disassemble.h"
 
 #include <capstone.h>
-#include <dlfcn.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "xtop/base/library.h"
 
 #define WORD_BYTES sizeof(uint32_t)
 
@@ -38,14 +39,14 @@ static struct {
 
 static void capstone_load(void)
 {
-	void *library = dlopen(CAPSTONE_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	static const struct library_function functions[] = {
+		{ "cs_open", &capstone.open },
+		{ "cs_disasm_iter", &capstone.disasm_iter },
+		{ "cs_close", &capstone.close },
+	};
 
-	if (!library)
-		return;
-	*(void **)&capstone.open = dlsym(library, "cs_open");
-	*(void **)&capstone.disasm_iter = dlsym(library, "cs_disasm_iter");
-	*(void **)&capstone.close = dlsym(library, "cs_close");
-	capstone.found = capstone.open && capstone.disasm_iter && capstone.close;
+	capstone.found = library_load(CAPSTONE_LIBRARY, functions,
+				      sizeof(functions) / sizeof(functions[0]));
 }
 
 bool disassemble_arm64_load(void)

@@ -11,16 +11,15 @@
 
 #include "xen/store.h"
 
-#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "xtop/base/library.h"
 
 struct xs_handle;
 
 struct store {
-	void *library;
 	struct xs_handle *handle;
 	struct xs_handle *(*open)(unsigned long flags);
 	void *(*read)(struct xs_handle *handle, uint32_t transaction, const char *path,
@@ -29,12 +28,15 @@ struct store {
 };
 
 /* False: the library lacks a function, or there is no xenstore. */
-static bool store_connect(struct store *store)
+static bool store_connect(struct store *store, const char *library)
 {
-	*(void **)&store->open = dlsym(store->library, "xs_open");
-	*(void **)&store->read = dlsym(store->library, "xs_read");
-	*(void **)&store->close = dlsym(store->library, "xs_close");
-	if (!store->open || !store->read || !store->close)
+	const struct library_function functions[] = {
+		{ "xs_open", &store->open },
+		{ "xs_read", &store->read },
+		{ "xs_close", &store->close },
+	};
+
+	if (!library_load(library, functions, sizeof(functions) / sizeof(functions[0])))
 		return false;
 	store->handle = store->open(0);
 	return store->handle;
@@ -46,12 +48,9 @@ struct store *store_open_by(const char *const *libraries, size_t n)
 
 	if (!store)
 		return NULL;
-	for (size_t i = 0; i < n && !store->library; i++)
-		store->library = dlopen(libraries[i], RTLD_NOW | RTLD_LOCAL);
-	if (store->library && store_connect(store))
-		return store;
-	if (store->library)
-		dlclose(store->library);
+	for (size_t i = 0; i < n; i++)
+		if (store_connect(store, libraries[i]))
+			return store;
 	free(store);
 	return NULL;
 }
@@ -71,6 +70,5 @@ char *store_read(struct store *store, const char *path)
 void store_close(struct store *store)
 {
 	store->close(store->handle);
-	dlclose(store->library);
 	free(store);
 }

@@ -4,6 +4,8 @@
 
 #include "tests/support/tap.h"
 
+#include <langinfo.h>
+#include <locale.h>
 #include <stdlib.h>
 
 #include "xtop/base/text.h"
@@ -178,6 +180,15 @@ static void test_ascii(void)
 	}
 }
 
+/* No system has the files of these locales. */
+static void test_locale(const char *name, bool is_utf8)
+{
+	setlocale(LC_CTYPE, "C");
+	setenv("LC_ALL", name, 1);
+	text_set_locale();
+	check(!strcmp(nl_langinfo(CODESET), "UTF-8") == is_utf8, "the character set of %s", name);
+}
+
 int main(void)
 {
 	test_cases();
@@ -187,5 +198,8 @@ int main(void)
 	test_long();
 	test_random();
 	test_ascii();
+	test_locale("xx_XX.UTF-8", true);
+	test_locale("xx_XX.utf8", true);
+	test_locale("C", false);
 	return tap_done();
 }

@@ -18,7 +18,7 @@ bench_on_demand = \
 	tests/bench/compare_orc \
 	tests/bench/push_hosts
 noinst_PROGRAMS += $(bench_always)
-EXTRA_PROGRAMS = $(bench_on_demand)
+EXTRA_PROGRAMS += $(bench_on_demand)
 CLEANFILES += $(bench_on_demand)
 tests_bench_bench_unwind_cfi_SOURCES = tests/bench/bench_unwind_cfi.c $(STACKS)
 

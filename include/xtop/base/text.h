@@ -29,4 +29,11 @@ bool text_is_invisible(uint32_t character);
  */
 void text_to_ascii(char *text);
 
+/*
+ * Takes the character set of the user's locale for this process. Where the system lacks the files
+ * of a locale whose name ends in UTF-8, the C library's own C.UTF-8 has the same characters.
+ * Numbers stay in the C locale. Before other threads start.
+ */
+void text_set_locale(void);
+
 #endif

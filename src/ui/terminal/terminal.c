@@ -19,7 +19,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <langinfo.h>
-#include <locale.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -29,6 +28,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "ui/terminal/terminal_types.h"
 #include "xtop/base/fault.h"
 
 #define RESET_BYTES       256
@@ -278,16 +278,40 @@ static void terminal_set_modes(void)
 	}
 }
 
+/*
+ * Takes the description inside this program with the longest name that TYPE begins with: xterm for
+ * xterm-kitty. Returns that name, or NULL.
+ */
+static const char *terminal_use_inside(const char *type)
+{
+	const struct terminal_type *best = NULL;
+	size_t best_bytes = 0;
+
+	for (const struct terminal_type *at = terminal_types; at->name; at++) {
+		size_t bytes = strlen(at->name);
+
+		if (bytes > best_bytes && !strncmp(type, at->name, bytes)) {
+			best = at;
+			best_bytes = bytes;
+		}
+	}
+	if (!best || setenv("TERMINFO", best->description, 1) || setenv("TERM", best->name, 1))
+		return NULL;
+	return best->name;
+}
+
 /* newterm() accepts terminals that cannot move the cursor, so the database is asked first. */
 static struct xtop_error *terminal_check_type(const char *type)
 {
 	const char *move;
-	bool able;
+	bool able, known;
 	int status;
 
-	if (!type || setupterm(type, STDOUT_FILENO, &status) != OK)
-		return error_create("terminal type '%s' is not known: set TERM, or use -b",
-				    type ? type : "");
+	known = setupterm(type, STDOUT_FILENO, &status) == OK;
+	if (!known && terminal_use_inside(type))
+		known = setupterm(getenv("TERM"), STDOUT_FILENO, &status) == OK;
+	if (!known)
+		return error_create("terminal type '%s' is not known: set TERM, or use -b", type);
 	move = tigetstr("cup");
 	able = move && move != (char *)-1;
 	del_curterm(cur_term);
@@ -297,13 +321,12 @@ static struct xtop_error *terminal_check_type(const char *type)
 
 struct xtop_error *terminal_open(enum ui_colors colors)
 {
-	const char *type = getenv("TERM");
+	const char *type = getenv("TERM") ? getenv("TERM") : "";
 	struct xtop_error *error;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) ||
 	    tcgetattr(STDIN_FILENO, &terminal.saved))
 		return error_create("standard input and output are no terminal: use -b");
-	setlocale(LC_CTYPE, "");
 	error = terminal_check_type(type);
 	if (error)
 		return error;

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Private to ui/terminal: descriptions of terminals inside the program of `make static`, for
+ * systems whose database lacks the terminal in use. The program that is linked with libraries has
+ * none.
+ */
+#ifndef TERMINAL_TYPES_H
+#define TERMINAL_TYPES_H
+
+struct terminal_type {
+	const char *name;
+	const char *description; /* as infocmp -Q2 prints it and the variable TERMINFO takes it */
+};
+
+/* Ends with a name that is NULL. */
+extern const struct terminal_type terminal_types[];
+
+#endif
