@@ -99,7 +99,7 @@ static void takers_put_taker(struct json *json, const struct takers_table *table
 	char name[TAKERS_NAME_BYTES];
 
 	json_open(json, NULL, '{');
-	json_string(json, "name", takers_name(table, taker->domid, name));
+	json_text(json, "name", takers_name(table, taker->domid, name));
 	if (taker->domid == TAKER_XEN || taker->domid == TAKER_OTHERS)
 		json_double(json, "domid", NAN); /* null */
 	else
@@ -122,14 +122,14 @@ static void takers_put_vcpu(struct json *json, const struct takers_table *table,
 	json_u64(json, "vcpu", index);
 	json_bool(json, "online", vcpu->online);
 	json_u64(json, "cpu", vcpu->cpu);
-	json_string(json, "affinity", vcpu->affinity);
+	json_text(json, "affinity", vcpu->affinity);
 	json_double(json, "steal", 100 * taken_get(vcpu->waited, totals));
 	json_double(json, "ran", 100 * taken_get(vcpu->ran, totals));
 	json_double(json, "longest_s", (double)vcpu->longest_ns / 1e9);
 	json_open(json, "taken_by", '[');
 	for (unsigned i = 0; i < TAKERS_OF_VCPU && vcpu->by[i] != UINT32_MAX; i++) {
 		json_open(json, NULL, '{');
-		json_string(json, "name", takers_name(table, vcpu->by[i], name));
+		json_text(json, "name", takers_name(table, vcpu->by[i], name));
 		json_double(json, "share", 100 * vcpu->by_share[i]);
 		json_close(json, '}');
 	}
@@ -153,7 +153,7 @@ void takers_put_json(struct json *json, const struct takers_table *table, bool t
 	struct takers_advice advice;
 
 	json_open(json, "neighbours", '{');
-	json_string(json, "failure", table->failure);
+	json_text(json, "failure", table->failure);
 	json_double(json, "steal", 100 * taken_get(table->steal, totals));
 	json_u64(json, "looks", table->looks);
 	json_u64(json, "refused", table->refused);
@@ -171,7 +171,7 @@ void takers_put_json(struct json *json, const struct takers_table *table, bool t
 	json_open(json, "advice", '[');
 	takers_advise(table, totals, &advice);
 	for (size_t i = 0; i < advice.n; i++)
-		json_string(json, NULL, advice.lines[i]);
+		json_text(json, NULL, advice.lines[i]);
 	json_close(json, ']');
 	json_close(json, '}');
 }
