@@ -202,22 +202,24 @@ static size_t perf_collect(const struct perf *perf, uint32_t node, uint32_t *cha
 {
 	const struct sample_log *log = perf->settings->samples;
 	const struct frames *frames = perf->snapshot->frames;
+	const struct filter *filter = perf->settings->filter;
 	struct logged_node at;
+	uint8_t met = 0;
 	size_t n = 0;
 
-	*wantedp = !perf->settings->filter;
 	for (; node; node = at.parent) {
 		const struct frame *frame;
 
 		at = sample_log_node(log, node);
 		frame = frames_get(frames, at.frame);
-		*wantedp |= perf->settings->filter &&
-			    filter_matches(perf->settings->filter, frames, at.frame);
+		if (filter)
+			met |= filter_ask(filter, frames, at.frame);
 		if (frame->kind != FRAME_KIND_OWNER)
 			chain[n++] = at.frame;
 		else if (!*namep)
 			*namep = frame->name;
 	}
+	*wantedp = !filter || filter_passes(filter, met);
 	return n;
 }
 

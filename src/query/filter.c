@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The filter: which stacks count; see filter.h. A stack counts when one of its frames matches.
- * So the whole subtree of a node with a matching frame counts. Frames never change, so each frame
- * is matched against the regex only once.
+ * The filter: which stacks count; see filter.h. A part of the filter holds for a stack when one of
+ * the stack's frames matches, so it holds for the whole subtree of a node with a matching frame.
+ * Frames never change, so each frame is matched against the parts only once.
  */
 #include "config.h"
 
@@ -16,19 +16,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether a frame matches, if it was matched before. */
-enum filter_verdict { FILTER_NOT_ASKED, FILTER_YES, FILTER_NO };
-
 /* The verdicts so far. They change although the filter itself does not. */
 struct filter_memory {
 	const struct frames *frames;
 	size_t n, capacity;
-	uint8_t *verdicts; /* enum filter_verdict by frame id, N of them */
+	uint16_t *verdicts; /* by frame id, N of them: filter_ask() and FILTER_ASKED, or 0 */
+};
+#define FILTER_ASKED 0x100U
+
+struct filter_part {
+	regex_t regex;
+	bool excludes;
 };
 
 struct filter {
 	char *text;
-	regex_t regex;
+	struct filter_part parts[FILTER_MAX_PARTS];
+	unsigned n_parts;
 	struct filter_memory *memory;
 };
 
@@ -128,38 +132,105 @@ static bool filter_is_modest(const char *regex)
 
 /* --- the filter ------------------------------------------------------------------------------- */
 
-struct xtop_error *filter_create(const char *regex, struct filter **filterp)
+/* Adds the part REGEX; an empty one is left out, as it is while the user types. */
+static struct xtop_error *filter_add_part(struct filter *filter, const char *regex, bool excludes)
 {
-	_cleanup_free_ struct filter *filter = calloc(1, sizeof(*filter));
-	_cleanup_free_ struct filter_memory *memory = calloc(1, sizeof(*memory));
-	_cleanup_free_ char *text = strdup(regex);
+	struct filter_part *part = &filter->parts[filter->n_parts];
 	char reason[128];
 	int failure;
 
-	if (!filter || !memory || !text)
-		return error_create("no memory for the filter");
+	if (!*regex)
+		return NULL;
+	if (filter->n_parts == FILTER_MAX_PARTS)
+		return error_create("a filter has at most %d parts", FILTER_MAX_PARTS);
 	if (!filter_is_modest(regex))
 		return error_create("filter \"%.60s\": it repeats too much, or is nested too deep",
 				    regex);
-	failure = regcomp(&filter->regex, regex,
+	failure = regcomp(&part->regex, regex,
 			  REG_EXTENDED | REG_NOSUB | (filter_has_capital(regex) ? 0 : REG_ICASE));
 	if (failure) {
-		regerror(failure, &filter->regex, reason, sizeof(reason));
+		regerror(failure, &part->regex, reason, sizeof(reason));
 		return error_create("filter \"%s\": %s (it is a POSIX extended regular expression)",
 				    regex, reason);
 	}
-	filter->text = no_cleanup_ptr(text);
-	filter->memory = no_cleanup_ptr(memory);
-	*filterp = no_cleanup_ptr(filter);
+	part->excludes = excludes;
+	filter->n_parts++;
 	return NULL;
+}
+
+/* Adds the parts of TEXT, which it changes. */
+static struct xtop_error *filter_add_parts(struct filter *filter, char *text)
+{
+	struct xtop_error *error = NULL;
+	size_t and_bytes = strlen(FILTER_AND);
+
+	for (char *next; text && !error; text = next) {
+		next = strstr(text, FILTER_AND);
+		if (next) {
+			*next = '\0';
+			next += and_bytes;
+		}
+		error = filter_add_part(filter, text + (*text == '!'), *text == '!');
+	}
+	return error;
+}
+
+static struct xtop_error *filter_new(const char *text, bool in_parts, struct filter **filterp)
+{
+	_cleanup_free_ char *parts = strdup(text);
+	struct filter *filter = calloc(1, sizeof(*filter));
+	struct xtop_error *error = NULL;
+
+	if (filter) {
+		filter->memory = calloc(1, sizeof(*filter->memory));
+		filter->text = strdup(text);
+	}
+	if (!parts || !filter || !filter->memory || !filter->text)
+		error = error_create("no memory for the filter");
+	else if (in_parts)
+		error = filter_add_parts(filter, parts);
+	else
+		error = filter_add_part(filter, text, false);
+	if (error) {
+		filter_destroy(filter);
+		return error;
+	}
+	*filterp = filter;
+	return NULL;
+}
+
+struct xtop_error *filter_create(const char *text, struct filter **filterp)
+{
+	return filter_new(text, true, filterp);
+}
+
+struct xtop_error *filter_create_search(const char *regex, struct filter **filterp)
+{
+	return filter_new(regex, false, filterp);
+}
+
+char *filter_join(const char *const *texts, size_t n)
+{
+	size_t size_bytes = 1;
+	char *joined;
+
+	for (size_t i = 0; i < n; i++)
+		size_bytes += strlen(texts[i]) + strlen(FILTER_AND);
+	joined = n ? calloc(1, size_bytes) : NULL;
+	for (size_t i = 0; joined && i < n; i++)
+		snprintf(joined + strlen(joined), size_bytes - strlen(joined), "%s%s",
+			 i ? FILTER_AND : "", texts[i]);
+	return joined;
 }
 
 void filter_destroy(struct filter *filter)
 {
 	if (!filter)
 		return;
-	regfree(&filter->regex);
-	free(filter->memory->verdicts);
+	for (unsigned i = 0; i < filter->n_parts; i++)
+		regfree(&filter->parts[i].regex);
+	if (filter->memory)
+		free(filter->memory->verdicts);
 	free(filter->memory);
 	free(filter->text);
 	free(filter);
@@ -177,8 +248,8 @@ const char *filter_text(const struct filter *filter)
 }
 
 /* The verdict on FRAME. NULL: out of memory, so FRAME is matched each time. */
-static uint8_t *filter_recall(struct filter_memory *memory, const struct frames *frames,
-			      uint32_t frame)
+static uint16_t *filter_recall(struct filter_memory *memory, const struct frames *frames,
+			       uint32_t frame)
 {
 	if (memory->frames != frames) {
 		memory->frames = frames;
@@ -187,41 +258,81 @@ static uint8_t *filter_recall(struct filter_memory *memory, const struct frames 
 	if (frame >= memory->n) {
 		if (!vector_reserve(memory->verdicts, memory->capacity, (size_t)frame + 1))
 			return NULL;
-		memset(memory->verdicts + memory->n, FILTER_NOT_ASKED,
-		       memory->capacity - memory->n);
+		memset(memory->verdicts + memory->n, 0,
+		       (memory->capacity - memory->n) * sizeof(*memory->verdicts));
 		memory->n = memory->capacity;
 	}
 	return &memory->verdicts[frame];
 }
 
+static bool filter_part_matches(const struct filter_part *part, const char *text)
+{
+	return regexec(&part->regex, text, 0, NULL, 0) == 0;
+}
+
+static bool filter_part_has_frame(const struct filter_part *part, const struct frames *frames,
+				  const struct frame *frame)
+{
+	return frame->kind != FRAME_KIND_ROOT &&
+	       (filter_part_matches(part, frame->name) ||
+		filter_part_matches(part, frames_get_home(frames, frame)) ||
+		(frame->raw_name != frame->name && filter_part_matches(part, frame->raw_name)));
+}
+
+uint8_t filter_ask(const struct filter *filter, const struct frames *frames, uint32_t frame)
+{
+	uint16_t *verdict = filter_recall(filter->memory, frames, frame);
+	const struct frame *asked = frames_get(frames, frame);
+	uint8_t met = 0;
+
+	if (verdict && *verdict)
+		return (uint8_t)*verdict;
+	for (unsigned i = 0; i < filter->n_parts; i++)
+		if (filter_part_has_frame(&filter->parts[i], frames, asked))
+			met |= (uint8_t)(1U << i);
+	if (verdict)
+		*verdict = FILTER_ASKED | met;
+	return met;
+}
+
+bool filter_passes(const struct filter *filter, uint8_t met)
+{
+	for (unsigned i = 0; i < filter->n_parts; i++)
+		if ((met >> i & 1) == filter->parts[i].excludes)
+			return false;
+	return true;
+}
+
 bool filter_matches_text(const struct filter *filter, const char *text)
 {
-	return regexec(&filter->regex, text, 0, NULL, 0) == 0;
+	return !filter->n_parts || filter_part_matches(&filter->parts[0], text);
 }
 
 bool filter_matches(const struct filter *filter, const struct frames *frames, uint32_t frame)
 {
-	uint8_t *verdict = filter_recall(filter->memory, frames, frame);
-	const struct frame *f = frames_get(frames, frame);
-	bool matches;
+	return !filter->n_parts || filter_ask(filter, frames, frame) & 1;
+}
 
-	if (verdict && *verdict != FILTER_NOT_ASKED)
-		return *verdict == FILTER_YES;
-	matches = f->kind != FRAME_KIND_ROOT &&
-		  (filter_matches_text(filter, f->name) ||
-		   filter_matches_text(filter, frames_get_home(frames, f)) ||
-		   (f->raw_name != f->name && filter_matches_text(filter, f->raw_name)));
-	if (verdict)
-		*verdict = matches ? FILTER_YES : FILTER_NO;
-	return matches;
+bool filter_walk_passes(const struct filter *filter, const struct snapshot *snapshot,
+			struct filter_walk *walk, uint32_t index)
+{
+	const struct snapshot_node *node = &snapshot->nodes[index];
+	uint8_t asked = filter_ask(filter, snapshot->frames, node->frame), met = 0;
+
+	for (unsigned i = 0; i < filter->n_parts; i++) {
+		if (asked >> i & 1 && index >= walk->open[i])
+			walk->open[i] = node->end;
+		met |= (uint8_t)((index < walk->open[i]) << i);
+	}
+	return filter_passes(filter, met);
 }
 
 struct xtop_error *filter_nodes(const struct filter *filter, const struct snapshot *snapshot,
 				struct snapshot_node **copyp, const struct snapshot_node **nodesp)
 {
 	const struct snapshot_node *from = snapshot->nodes;
+	struct filter_walk walk = { 0 };
 	struct snapshot_node *to;
-	uint32_t open_until = 0; /* nodes before this index match, or have a match above them */
 
 	*copyp = NULL;
 	*nodesp = from;
@@ -232,9 +343,7 @@ struct xtop_error *filter_nodes(const struct filter *filter, const struct snapsh
 		return error_create("no memory to filter %zu nodes", snapshot->n_nodes);
 	for (uint32_t i = 0; i < snapshot->n_nodes; i++) {
 		to[i] = from[i];
-		if (i >= open_until && filter_matches(filter, snapshot->frames, from[i].frame))
-			open_until = from[i].end;
-		if (i >= open_until) {
+		if (!filter_walk_passes(filter, snapshot, &walk, i)) {
 			to[i].self_live = 0;
 			to[i].self_ticks = 0;
 			to[i].self_total = 0;

@@ -47,11 +47,10 @@ static bool selection_hides(const struct selection *selection, const struct fram
 /* Which conditions a frame meets. Computed once for each frame: there are far more nodes. */
 enum selection_met {
 	SELECTION_ASKED = 1, /* the other bits are known */
-	SELECTION_FILTER = 2,
-	SELECTION_PROCESS = 4,
-	SELECTION_MODULE = 8,
-	SELECTION_HIDDEN = 16,
-	SELECTION_CGROUP = 32,
+	SELECTION_PROCESS = 2,
+	SELECTION_MODULE = 4,
+	SELECTION_HIDDEN = 8,
+	SELECTION_CGROUP = 16,
 };
 
 static uint8_t selection_ask(const struct selection *selection, const struct snapshot *from,
@@ -59,8 +58,6 @@ static uint8_t selection_ask(const struct selection *selection, const struct sna
 {
 	uint8_t met = SELECTION_ASKED;
 
-	if (!selection->filter || filter_matches(selection->filter, from->frames, frame))
-		met |= SELECTION_FILTER;
 	if (selection->process == FRAME_NONE || frame == selection->process)
 		met |= SELECTION_PROCESS;
 	if (!selection->cgroup ||
@@ -77,23 +74,21 @@ static uint8_t selection_ask(const struct selection *selection, const struct sna
 
 /* For each condition: the end of the last subtree that meets it. */
 struct selection_open {
-	uint32_t filter, process, cgroup, module;
+	uint32_t process, cgroup, module;
+	struct filter_walk filter;
 };
 
 /* Whether the stack of node INDEX counts. The subtree of the node ends at END. */
 static bool selection_counts(uint8_t met, uint32_t index, uint32_t end,
 			     struct selection_open *open)
 {
-	if ((met & SELECTION_FILTER) && index >= open->filter)
-		open->filter = end;
 	if ((met & SELECTION_PROCESS) && index >= open->process)
 		open->process = end;
 	if ((met & SELECTION_CGROUP) && index >= open->cgroup)
 		open->cgroup = end;
 	if ((met & SELECTION_MODULE) && index >= open->module)
 		open->module = end;
-	return index < open->filter && index < open->process && index < open->cgroup &&
-	       index < open->module;
+	return index < open->process && index < open->cgroup && index < open->module;
 }
 
 /*
@@ -114,6 +109,9 @@ static void selection_weigh(const struct selection *selection, const struct snap
 		if (!*met)
 			*met = selection_ask(selection, from, node->frame);
 		counts = selection_counts(*met, i, node->end, &open);
+		if (selection->filter &&
+		    !filter_walk_passes(selection->filter, from, &open.filter, i))
+			counts = false;
 		if (counts && classes && node->self_total)
 			counts = !waits_site_of(from, classes, i).idle;
 		to[i] = *node;

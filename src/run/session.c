@@ -85,6 +85,15 @@ static bool session_reads_files_alone(const struct options *options)
 	return options->addr2line && !options->n_domains && !options->replay && options->n_symbols;
 }
 
+/* Leaves *FILTERP alone if there is no filter. */
+static struct xtop_error *session_create_filter(const struct options *options,
+						struct filter **filterp)
+{
+	_cleanup_free_ char *text = filter_join(options->filters, options->n_filters);
+
+	return text ? filter_create(text, filterp) : NULL;
+}
+
 struct xtop_error *session_check_xen(const struct options *options)
 {
 	_cleanup_free_ struct guest_listing *list = NULL;
@@ -122,8 +131,7 @@ struct xtop_error *session_check(const struct options *options)
 		return error_create(
 			"tables and files are of one domain: start another xtop for '%s'",
 			options->domains[1]);
-	if (options->filter)
-		error = filter_create(options->filter, &filter);
+	error = session_create_filter(options, &filter);
 	filter_destroy(filter);
 	return error;
 }
@@ -141,7 +149,7 @@ static struct xtop_error *session_create_view(struct session *session)
 		return error;
 
 	session->sort = options->sort ? column_find(options->sort) : &columns[COLUMN_CHILDREN];
-	return options->filter ? filter_create(options->filter, &session->filter) : NULL;
+	return session_create_filter(options, &session->filter);
 }
 
 /*
@@ -476,7 +484,7 @@ static struct xtop_error *session_screen(struct session *session)
 		.time_s = options->time_s,
 		.budget = options->replay ? 0 : options->budget,
 		.sort = session->sort,
-		.filter = options->filter,
+		.filter = session->filter ? filter_text(session->filter) : NULL,
 		.addresses = options->addresses,
 		.by_cgroup = options->by_cgroup,
 		.clock = options->clock,

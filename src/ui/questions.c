@@ -62,7 +62,7 @@ static void question_answer_search(struct ui *ui, enum prompt_result result)
 	if (result == PROMPT_GOES_ON)
 		return;
 	if (ui->prompt.length)
-		error = filter_create(ui->prompt.text, &search);
+		error = filter_create_search(ui->prompt.text, &search);
 	if (error) { /* the search for the last correct regex goes on */
 		question_refuse(ui, error);
 		return;

@@ -64,7 +64,7 @@ static void test_defaults(void)
 		      !options.addresses && !options.shared && !options.by_cgroup,
 	      "defaults: unwind auto, and all flags off");
 	check_string(options.format, "folded", "defaults: the format is folded");
-	check(!options.sort && !options.filter && !options.output && !options.record &&
+	check(!options.sort && !options.n_filters && !options.output && !options.record &&
 		      !options.replay && !options.stats,
 	      "defaults: no file, filter or sort column");
 	options_deinit(&options);
@@ -113,7 +113,8 @@ static void test_long(void)
 	check(options.unwind == UNWIND_ORC, "--unwind=orc sets the unwinder");
 	check_string(options.symbols[0], "a", "--symbols=a sets the file");
 	check_string(options.sort, "self", "--sort=self sets the column");
-	check_string(options.filter, "^x", "--filter sets the expression");
+	check(options.n_filters == 1, "--filter sets one expression");
+	check_string(options.filters[0], "^x", "--filter sets the expression");
 	check_string(options.output, "o", "--output=o sets the file");
 	check_string(options.record, "w", "--record=w sets the file");
 	check_string(options.stats, "st", "--stats=st sets the file");

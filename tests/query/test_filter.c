@@ -206,6 +206,67 @@ static void test_weights(void)
 	snapshot_destroy(snapshot);
 }
 
+/*
+ * Parts that exclude, and several parts. The stack "main;f" passes "!g" although the longer stacks
+ * of its subtree do not.
+ */
+static void test_parts(void)
+{
+	static const char *const stacks[] = { "main 1",       "main;f 5", "main;f;g 2",
+					      "main;f;g;h 1", "main;g 2", NULL };
+	static const struct {
+		const char *text, *tree;
+	} cases[] = {
+		{ "!^g$", "all 0/6\n main 1/6\n  f 5/5\n   g 0/0\n    h 0/0\n  g 0/0\n" },
+		{ "^g$ && ^f$", "all 0/3\n main 0/3\n  f 0/3\n   g 2/3\n    h 1/1\n  g 0/0\n" },
+		{ "^f$ && !^h$ && !x",
+		  "all 0/7\n main 0/7\n  f 5/7\n   g 2/2\n    h 0/0\n  g 0/0\n" },
+		{ "!main", "all 0/0\n main 0/0\n  f 0/0\n   g 0/0\n    h 0/0\n  g 0/0\n" },
+		{ "!^f$ && !", "all 0/3\n main 1/3\n  f 0/0\n   g 0/0\n    h 0/0\n  g 2/2\n" },
+	};
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct snapshot filtered = *snapshot;
+		const struct snapshot_node *nodes;
+		struct snapshot_node *copy;
+		struct filter *filter;
+		char *text;
+
+		must(filter_create(cases[i].text, &filter));
+		must(filter_nodes(filter, snapshot, &copy, &nodes));
+		filtered.nodes = copy;
+		text = stacks_tree(&filtered);
+		check_string(text, cases[i].tree, cases[i].text);
+		free(text);
+		free(copy);
+		filter_destroy(filter);
+	}
+	snapshot_destroy(snapshot);
+}
+
+static void test_joined(void)
+{
+	static const char *const texts[] = { "a", "!b", "c" };
+	char *joined = filter_join(texts, 3);
+	struct xtop_error *error;
+	struct filter *filter;
+
+	check_string(joined, "a && !b && c", "several texts make one");
+	check(!filter_join(texts, 0), "no texts make none");
+	must(filter_create_search("!b && c", &filter));
+	check(filter_matches_text(filter, "a !b && c") && !filter_matches_text(filter, "a"),
+	      "a search takes all characters as they are");
+	filter_destroy(filter);
+	error = filter_create("a && b && c && d && e && f && g && h && i", &filter);
+	check(error && strstr(error_message(error), "at most 8 parts"), "nine parts are refused");
+	error_destroy(error);
+	error = filter_create("a && b(", &filter);
+	check(error && strstr(error_message(error), "\"b(\""), "the part that is wrong is named");
+	error_destroy(error);
+	free(joined);
+}
+
 int main(void)
 {
 	must(frames_create(demangle, &frames));
@@ -216,6 +277,8 @@ int main(void)
 	test_nodes();
 	test_many();
 	test_weights();
+	test_parts();
+	test_joined();
 	frames_destroy(frames);
 	return tap_done();
 }

@@ -66,7 +66,8 @@ struct options {
 	double half_life_s;          /* default 10; 0: no decay */
 	bool half_life_given;        /* false: xtoprc may set another one */
 	const char *sort;            /* column name; NULL: children */
-	const char *filter;          /* NULL: none */
+	size_t n_filters;
+	const char **filters;        /* a stack has to pass all */
 	const char *output;          /* profile at exit; "-" stdout; NULL: none */
 	const char *format;          /* the output's format: given, or by the file's ending */
 	bool format_unknown;         /* no format was given, and no format has the file's ending */
