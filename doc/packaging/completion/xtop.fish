@@ -49,7 +49,7 @@ complete -c xtop -s i -l interval -x -d 'between refreshes (default 1; tables 2,
 complete -c xtop -s n -l iterations -x -d 'print N tables and stop'
 complete -c xtop -s T -l time -x -d 'stop after this time'
 complete -c xtop -s w -l record -x -a '(__xtop_files .xrec)' -d 'write the raw samples to a new file, a recording'
-complete -c xtop -s r -l replay -x -a '(__xtop_files .xrec .folded .folded.gz .pb.gz .pprof)' -d 'read a recording, or a profile (folded stacks, pprof, ...); - is stdin'
+complete -c xtop -s r -l replay -x -a '(__xtop_files .xrec .folded .folded.gz .pb.gz .pprof)' -d 'read a recording or profile (pprof, ...); - is stdin'
 complete -c xtop -l value -x -d 'with --replay: which values of a profile that has several'
 complete -c xtop -l strict -d 'with --replay: refuse a profile if a line cannot be read'
 complete -c xtop -l paced -d 'replay at the speed of the recording'
