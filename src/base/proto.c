@@ -122,7 +122,7 @@ bool proto_next(struct proto_bytes *rest, struct proto_field *field)
 
 bool proto_read_numbers(const struct proto_field *field, uint64_t *numbers, size_t max, size_t *np)
 {
-	const uint8_t *at = field->bytes.bytes, *end = at + field->bytes.n;
+	const uint8_t *at, *end;
 
 	if (field->is_number) {
 		if (*np == max)
@@ -130,6 +130,8 @@ bool proto_read_numbers(const struct proto_field *field, uint64_t *numbers, size
 		numbers[(*np)++] = field->value;
 		return true;
 	}
+	at = field->bytes.bytes;
+	end = at + field->bytes.n;
 	while (at < end) {
 		if (*np == max)
 			return false;

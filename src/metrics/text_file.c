@@ -21,12 +21,17 @@ static void metrics_file_name_other(const struct metrics_process *process, char 
 	snprintf(name, 264, "%.255s.new", process->target.name);
 }
 
+/*
+ * Others may write in the folder, too. What has the name goes, whatever it is: a FIFO would keep
+ * the process, and a hard link would empty another file.
+ */
 static bool metrics_file_write_other(const struct metrics_process *process, int folder,
 				     const char *name)
 {
-	_cleanup_close_ int fd =
-		openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+	_cleanup_close_ int fd = -1;
 
+	unlinkat(folder, name, 0);
+	fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	return fd >= 0 && fchmod(fd, 0644) == 0 &&
 	       output_write(fd, process->text.bytes, process->text.size_bytes);
 }

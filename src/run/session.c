@@ -170,6 +170,7 @@ static struct xtop_error *session_start_broker(struct session *session)
 		.n_domains = options->n_domains,
 		.files = { options->output, options->stats, options->record },
 		.budget = options->budget,
+		.rate_hz = options->freq_hz,
 		.shared = options->shared,
 		.no_domains = options->replay || session_reads_files_alone(options),
 		.neighbours = options->neighbours,

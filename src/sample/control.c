@@ -161,12 +161,17 @@ void control_close(struct control *control)
 }
 
 /* Not in the shared memory: main can write there, and an attacker may control main. */
-static double control_budget_limit = 1;
+static double control_budget_limit = 1, control_rate_limit = RATE_MAX_HZ;
 static bool control_credit_spent;
 
 void control_set_budget_limit(double share)
 {
 	control_budget_limit = share;
+}
+
+void control_set_rate_limit(double hz)
+{
+	control_rate_limit = hz;
 }
 
 void control_set_credit_spent(bool spent)
@@ -286,7 +291,9 @@ double control_get_rate(const struct control *control)
 {
 	double hz = GET(rate_hz);
 
-	return hz >= RATE_MIN_HZ && hz <= RATE_MAX_HZ ? hz : RATE_MIN_HZ;
+	if (!(hz >= RATE_MIN_HZ && hz <= RATE_MAX_HZ))
+		hz = RATE_MIN_HZ;
+	return hz < control_rate_limit ? hz : control_rate_limit;
 }
 
 double control_get_budget(const struct control *control)

@@ -534,6 +534,8 @@ void broker_run(void *context, int socket)
 	opener_init(&broker.opener);
 	broker.cache_folder = settings->cache ? cache_folder_open(settings->cache) : -1;
 	control_set_budget_limit(settings->budget);
+	if (settings->rate_hz > 0)
+		control_set_rate_limit(settings->rate_hz);
 	while (broker_serve(&broker))
 		;
 	broker_stop_runs(&broker);

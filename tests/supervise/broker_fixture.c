@@ -106,6 +106,7 @@ struct xtop_error *keeper_start(const struct sampling *sampling, bool shared, in
 	seen->started++;
 	seen->started_domid = sampling->info.domid;
 	seen->budget = control_get_budget(control);
+	seen->rate_hz = control_get_rate(control);
 	seen->spent = control_is_credit_spent();
 	seen->aligned = (uintptr_t)room % 8 == 0;
 	seen->dumpable = prctl(PR_GET_DUMPABLE);
@@ -155,7 +156,8 @@ static void fill_asked(void)
 
 struct broker_settings settings = { .domains = asked,
 				    .n_domains = sizeof(asked) / sizeof(asked[0]),
-				    .budget = 0.25 };
+				    .budget = 0.25,
+				    .rate_hz = 99 };
 
 void fixture_begin(void)
 {

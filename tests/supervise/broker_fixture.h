@@ -21,6 +21,7 @@ extern struct seen {
 	uint32_t started_domid;         /* domid of the last keeper */
 	char unpaused[40];              /* the last domain that guest_undo_pause() was called for */
 	double budget;                  /* budget of the last keeper */
+	double rate_hz;                 /* its rate */
 	bool spent;                     /* the last sampler began without credit */
 	bool shared;                    /* argument of the last keeper_start() */
 	uint64_t pause_ns;              /* how long Xen pauses a vCPU whose registers are read */

@@ -110,6 +110,7 @@ static void test_sampling(void)
 	if (control_create(&control) || ring_create(4096, &ring))
 		abort();
 	control_set_budget(control, 0.75);
+	control_set_rate(control, 20000);
 	check(says(guard_start(&secret, control, ring, &process), "was not asked for"),
 	      "a domain that was not asked for is not sampled");
 	check(!guard_start(&info, control, ring, &process), "a guard starts for web01");
@@ -118,6 +119,8 @@ static void test_sampling(void)
 	check(seen->started == 1 && seen->started_domid == 5, "one guard starts, for domain 5");
 	check(seen->budget == 0.25, "the guard has the budget of the command line: %g",
 	      seen->budget);
+	check(seen->rate_hz == 99, "the sampler has the rate of the command line: %g",
+	      seen->rate_hz);
 	record = ring_peek(ring, &size);
 	check(record && size == 8 && memcmp(record, "from far", 8) == 0,
 	      "the guard writes into main's own ring");

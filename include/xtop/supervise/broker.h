@@ -43,7 +43,8 @@ struct broker_settings {
 	bool no_domains;            /* no domain is allowed: a recording is played */
 	bool neighbours;            /* main may ask who takes a guest's physical CPUs */
 	bool has_screen;            /* main may ask for files that the user names on the screen */
-	double budget; /* the most that a sampler may take, even if control says more */
+	double budget;  /* the most that a sampler may take, even if control says more */
+	double rate_hz; /* the most that a sampler may sample, even so; 0: RATE_MAX_HZ */
 	bool shared;   /* also sample domains that another xtop samples */
 };
 
