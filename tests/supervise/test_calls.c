@@ -218,10 +218,54 @@ static const struct attempt {
 /* clang-format on */
 #define N_ATTEMPTS (sizeof(attempts) / sizeof(attempts[0]))
 
+/*
+ * Calls that take a command: each command from FIRST on is tried, with zeros for the other arguments.
+ * The numbers are Linux's (include/uapi/asm-generic/fcntl.h and ioctls.h, linux/prctl.h).
+ */
+#define N_COMMANDS 1100
+static const struct commands {
+	const char *what;
+	int number;
+	unsigned argument; /* the index of the command */
+	unsigned first;
+	const char *allowed[N_KINDS]; /* the commands that each kind may use */
+} commands[] = {
+	{ "fcntl()",
+	  NUMBER(fcntl),
+	  1,
+	  0,
+	  { " 0 1 2 3 1030 1033 1034", " 0 1 2 3 4 5 6 7 36 37 38 1030",
+	    " 0 1 2 3 4 5 6 7 36 37 38 1030", " 0 1 2 3 1030", " 0 1 2 3 1030" } },
+	{ "ioctl(), from 0x5400 on",
+	  NUMBER(ioctl),
+	  1,
+	  0x5400,
+	  { " 1 2 3 4 11 15 19 27", " 1 27 33", " 1 27 33", "", "" } },
+	{ "ioctl() of termios2, from 0x802c5400 on",
+	  NUMBER(ioctl),
+	  1,
+	  0x802c5400,
+	  { " 42", "", "", "", "" } },
+	{ "ioctl() of termios2, from 0x402c5400 on",
+	  NUMBER(ioctl),
+	  1,
+	  0x402c5400,
+	  { " 43 44 45", "", "", "", "" } },
+	{ "ioctl() of Xen, from 0x205000 on",
+	  NUMBER(ioctl),
+	  1,
+	  0x205000,
+	  { " 4", "", "", "", "" } },
+	{ "ioctl() of Xen, from 0x305000 on", NUMBER(ioctl), 1, 0x305000, { "", "", "", "", "" } },
+	{ "prctl()", NUMBER(prctl), 0, 0, { " 15", " 15", " 15", " 1 22 38", "" } },
+};
+#define N_COMMAND_CALLS (sizeof(commands) / sizeof(commands[0]))
+
 /* What a process behind walls found. */
 struct found {
 	int numbers[N_NUMBERS][2]; /* with zeros for arguments, and with ones */
 	int attempts[N_ATTEMPTS];
+	int commands[N_COMMAND_CALLS][N_COMMANDS];
 };
 static struct found *all_found; /* one for each kind; shared with its process */
 
@@ -235,11 +279,10 @@ static bool is_unfiltered(int number)
 	return seccomp_arch_native() == SCMP_ARCH_X86_64 && (number == 335 || number == 336);
 }
 
-static void try_all(struct found *found)
+static void try_all(pid_t self, struct found *found)
 {
 	static const uint64_t zeros[5],
 		ones[5] = { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX };
-	const pid_t self = getpid();
 
 	for (int number = 0; number < N_NUMBERS; number++) {
 		if (is_unfiltered(number)) {
@@ -255,15 +298,47 @@ static void try_all(struct found *found)
 				try_call(attempts[i].number, self, attempts[i].arguments);
 }
 
+static void try_commands(pid_t self, struct found *found)
+{
+	for (size_t i = 0; i < N_COMMAND_CALLS; i++) {
+		for (unsigned j = 0; j < N_COMMANDS; j++) {
+			uint64_t arguments[5] = { 0 };
+
+			arguments[commands[i].argument] = commands[i].first + j;
+			found->commands[i][j] = try_call(commands[i].number, self, arguments);
+		}
+	}
+}
+
+static void test_commands(size_t kind, const struct found *found)
+{
+	char allowed[256];
+
+	for (size_t i = 0; i < N_COMMAND_CALLS; i++) {
+		int length = 0;
+
+		allowed[0] = '\0';
+		for (unsigned j = 0; j < N_COMMANDS && length < 240; j++)
+			if (found->commands[i][j] == ALLOWED)
+				length += snprintf(allowed + length,
+						   sizeof(allowed) - (size_t)length, " %u", j);
+		check(strcmp(allowed, commands[i].allowed[kind]) == 0,
+		      "%s: commands of %s:%s (expected%s)", kinds[kind].name, commands[i].what,
+		      allowed, commands[i].allowed[kind]);
+	}
+}
+
 static void test_kind(const struct kind *kind, struct found *found)
 {
-	pid_t child = fork();
+	pid_t child = fork(), self;
 	int status;
 
 	if (child == 0) {
 		if (!kind->enter())
 			_exit(1);
-		try_all(found);
+		self = getpid();
+		try_all(self, found);
+		try_commands(self, found);
 		syscall(SYS_exit_group, 0, 0, 0, 0, 0, 0);
 	}
 	waitpid(child, &status, 0);
@@ -418,6 +493,7 @@ int main(void)
 			test_kind(&kinds[i], &all_found[i]);
 			test_attempts(&kinds[i], &all_found[i]);
 			test_hidden(&kinds[i], &all_found[i]);
+			test_commands(i, &all_found[i]);
 		}
 	if (getenv("XTOP_UPDATE_GOLDEN"))
 		write_golden();

@@ -6,7 +6,9 @@
 #include "config.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,20 +19,25 @@
 #include "tests/support/tap.h"
 #include "xtop/supervise/sandbox.h"
 
-/* LINE is in /proc/PID/status, while the child waits. */
-static bool status_says(pid_t pid, const char *line)
+/* A line of /proc/PID/NAME begins with LINE, while the child waits. */
+static bool proc_says(pid_t pid, const char *name, const char *line)
 {
 	char path[64], text[256];
 	bool found = false;
 	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
 	file = fopen(path, "r");
 	while (file && fgets(text, sizeof(text), file))
 		found |= strncmp(text, line, strlen(line)) == 0;
 	if (file)
 		fclose(file);
 	return found;
+}
+
+static bool status_says(pid_t pid, const char *line)
+{
+	return proc_says(pid, "status", line);
 }
 
 /*
@@ -72,7 +79,7 @@ static bool enter_with_folder(void)
 /* The kernel's view of the process that has ENTERed its walls. UID 0: a user of its own. */
 static void test_status(const char *who, bool (*enter)(void), const char *sudo_uid, unsigned uid)
 {
-	char uid_line[64];
+	char uid_line[64], gid_line[64];
 
 	int ready[2], go[2];
 	char byte;
@@ -93,6 +100,7 @@ static void test_status(const char *who, bool (*enter)(void), const char *sudo_u
 	snprintf(uid_line, sizeof(uid_line), "Uid:\t%u\t%u\t%u\t%u\n", uid, uid, uid, uid);
 	close(ready[1]);
 	close(go[0]);
+	snprintf(gid_line, sizeof(gid_line), "Gid:\t%u\t%u\t%u\t%u\n", uid, uid, uid, uid);
 	check(read(ready[0], &byte, 1) == 1, "%s, SUDO_UID=%s: the sandbox is entered", who,
 	      sudo_uid);
 	check(status_says(child, "CapEff:\t0000000000000000"), "%s, SUDO_UID=%s: no capability",
@@ -107,11 +115,53 @@ static void test_status(const char *who, bool (*enter)(void), const char *sudo_u
 	if (fixture.was_root) {
 		check(status_says(child, "CapBnd:\t0000000000000000"),
 		      "%s, SUDO_UID=%s: the bounding set is empty", who, sudo_uid);
+		check(status_says(child, gid_line), "%s, SUDO_UID=%s: all four group ids are %u",
+		      who, sudo_uid, uid);
 		check(status_says(child, uid_line), "%s, SUDO_UID=%s: all four user ids are %u",
 		      who, sudo_uid, uid);
 		check(status_says(child, "Groups:\t \n") || status_says(child, "Groups:\t\n"),
 		      "%s, SUDO_UID=%s: no other groups", who, sudo_uid);
 	}
+	close(go[1]);
+	close(ready[0]);
+	waitpid(child, NULL, 0);
+}
+
+/* --- a recording that a user plays ------------------------------------------------------------ */
+
+/* The process is a user's from the beginning, and dumpable. */
+static bool become_user(void)
+{
+	if (geteuid() == 0 &&
+	    (setgroups(0, NULL) || setresgid(1234, 1234, 1234) || setresuid(1234, 1234, 1234)))
+		return false;
+	return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0;
+}
+
+static void test_user(const char *who, bool (*enter)(void))
+{
+	int ready[2], go[2];
+	char byte;
+	pid_t child;
+
+	if (pipe2(ready, O_CLOEXEC) || pipe2(go, O_CLOEXEC))
+		abort();
+	child = fork();
+	if (child == 0) {
+		if (!become_user() || !enter() || write(ready[1], "x", 1) != 1)
+			_exit(1);
+		close(go[1]);
+		_exit(read(go[0], &byte, 1) != 0);
+	}
+	close(ready[1]);
+	close(go[0]);
+	check(read(ready[0], &byte, 1) == 1 && is_roots(child),
+	      "%s of a user is not dumpable any more", who);
+	if (enter == line_sandbox_enter)
+		check(proc_says(child, "limits", "Max core file size        0 ") &&
+			      proc_says(child, "limits", "Max file size             0 ") &&
+			      proc_says(child, "limits", "Max data size             209715200 "),
+		      "%s has no core file, writes no file, and has 200 MiB at most", who);
 	close(go[1]);
 	close(ready[0]);
 	waitpid(child, NULL, 0);
@@ -128,5 +178,8 @@ int main(void)
 	test_status("a helper that does not connect", enter_server, "1234", 0);
 	test_status("a helper with a folder", enter_with_folder, "1234", 1234);
 	test_status("the line server", line_sandbox_enter, "1234", 0);
+	test_user("main", enter_main);
+	test_user("a helper that connects", enter_client);
+	test_user("the line server", line_sandbox_enter);
 	return tap_done();
 }
