@@ -144,6 +144,7 @@ check_PROGRAMS += \
 	tests/base/test_text \
 	tests/base/test_utf8 \
 	tests/base/test_varint \
+	tests/base/test_work \
 	tests/memory/test_frame_cache \
 	tests/memory/test_frame_cache_pages \
 	tests/memory/test_mapped_pages \

@@ -203,7 +203,9 @@ static void os_find(struct os *os, const struct sample_vcpu *vcpu, uint64_t spac
 
 		if (!(os_systems[i]->archs >> vcpu->regs.arch & 1))
 			continue;
+		work_begin(os->work, "the guest's kernel");
 		os->system = os_systems[i]->find(&os->guest, &vcpu->regs, &stacks);
+		work_end(os->work);
 		if (os->system) {
 			os_attach(os, os_systems[i], &stacks, now_ns);
 			return;

@@ -57,6 +57,7 @@ struct pipeline {
 	struct reattacher reattacher;
 	char name[GUEST_NAME_BYTES];    /* the guest's name at the start */
 	char note[REATTACH_NOTE_BYTES]; /* main's copy of the reattacher's note */
+	char progress[WORK_TEXT_BYTES]; /* what the resolver reads, for main */
 	pthread_t replay_thread, resolver_thread, reattach_thread;
 	bool replay_started, resolver_started, reattach_started;
 	uint64_t patient_until_ns; /* when the resolver has to hurry; 0: not asked to end */
@@ -733,7 +734,12 @@ const char *pipeline_get_message(struct pipeline *pipeline)
 {
 	const char *message = control_get_message(pipeline->control);
 
-	return message[0] ? message : pipeline_get_note(pipeline);
+	if (!message[0])
+		message = pipeline_get_note(pipeline);
+	if (message[0])
+		return message;
+	work_describe(&pipeline->work, clock_now_ns(), pipeline->progress);
+	return pipeline->progress;
 }
 
 const char *pipeline_system(const struct pipeline *pipeline)

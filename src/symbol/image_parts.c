@@ -22,6 +22,7 @@
 #include "symbol/elf_portions.h"
 #include "symbol/elf_symtab.h"
 #include "xtop/base/cleanup.h"
+#include "xtop/base/work.h"
 
 struct image_parts {
 	struct image_source source;
@@ -116,6 +117,7 @@ static void parts_load_symbols(struct image *image)
 	size_t n = 0;
 
 	parts->symbols_due = false;
+	work_begin(image->work, image->name);
 	error = elf_file_init_guest(&file, &parts->source.bytes, image->name, &parts->limits);
 	file.work = image->work;
 	if (image->incomplete) /* the headers are known to be missing */
@@ -129,6 +131,7 @@ static void parts_load_symbols(struct image *image)
 		symtab_destroy(tab);
 	else
 		image->symtab = tab;
+	work_end(image->work);
 	error_destroy(error);
 }
 

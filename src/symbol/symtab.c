@@ -259,8 +259,6 @@ struct xtop_error *symtab_add(struct symtab *tab, const struct symbol_definition
 
 /* --- sealing ---------------------------------------------------------------------------------- */
 
-#define SYMTAB_LOOK_ITEMS 1024 /* between two looks whether the work is over */
-
 static int symtab_compare_items(const void *a, const void *b)
 {
 	const struct symtab_item *left = a, *right = b;
@@ -294,7 +292,7 @@ static void symtab_merge_aliases(struct symtab *tab)
 		uint32_t first_name;
 		bool is_first;
 
-		if (i % SYMTAB_LOOK_ITEMS == 0 && work_is_over(tab->work)) {
+		if (work_step(tab->work, "symbols", i, tab->n_items)) {
 			n = 0;
 			break;
 		}

@@ -4,6 +4,7 @@
 
 #include "ui/guest_screen.h"
 #include "ui/views/views.h"
+#include "xtop/base/hash.h"
 #include "xtop/base/text.h"
 #include "xtop/query/pass_through.h"
 #include "xtop/supervise/line_client.h"
@@ -328,10 +329,26 @@ static bool guest_screen_wants_lines(const struct guest_screen *guest)
 	return guest->expander && guest->annotated != FRAME_NONE;
 }
 
+/* Whether the pipeline tells something else than at the last look. */
+static bool guest_screen_poll_message(struct guest_screen *guest)
+{
+	const struct ui_pipeline *pipeline = guest->pipeline;
+	const char *message = pipeline->message ? pipeline->message(pipeline->context) : "";
+	uint64_t hash = hash_bytes(0, message, strlen(message));
+	bool changed = hash != guest->message_hash;
+
+	guest->message_hash = hash;
+	return changed;
+}
+
 bool guest_screen_tick(struct guest_screen *guest, uint64_t now_ns, uint64_t interval_ns)
 {
 	struct snapshot *snapshot = guest_screen_take(guest);
 	bool changed = guest_screen_wants_lines(guest) && line_client_poll();
+
+	/* While a snapshot is late, only the message tells what is going on. */
+	if (guest->waiting && !snapshot)
+		changed |= guest_screen_poll_message(guest);
 
 	if (snapshot) {
 		guest->waiting = false;

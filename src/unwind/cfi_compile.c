@@ -270,7 +270,9 @@ static void cfi_add_list(struct cfi_compiler *compiler, const struct cfi_section
 
 	cfi->n_refused = list->refused;
 	for (size_t i = 0;
-	     i < list->n && !compiler->rows.no_memory && !work_is_over(sections->work); i++) {
+	     i < list->n && !compiler->rows.no_memory &&
+	     !work_step(sections->work, "unwind tables", i, list->n);
+	     i++) {
 		uint64_t next = i + 1 < list->n ? list->places[i + 1].start : UINT64_MAX;
 		struct cfi_fde fde;
 

@@ -111,7 +111,9 @@ static void go_add_functions(struct cfi_builder *rows, struct go_switches *switc
 	uint64_t reached = rows->cfi->base;
 
 	for (size_t i = 0;
-	     i < table->n_functions && !rows->no_memory && !work_is_over(table->work); i++) {
+	     i < table->n_functions && !rows->no_memory &&
+	     !work_step(table->work, "unwind tables", i, table->n_functions);
+	     i++) {
 		struct go_function function;
 
 		if (!go_table_read(table, i, &function) || function.start < reached ||

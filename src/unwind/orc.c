@@ -31,7 +31,6 @@
 #define ORC_BLOCK_SHIFT 7
 #define ORC_BLOCK_BYTES (1U << ORC_BLOCK_SHIFT)
 #define ORC_AT_ONCE     sizeof(uint64_t)
-#define ORC_CHECK_ENTRIES 16384 /* entries between two calls of work_is_over() */
 #define ORC_HASH_BITS   LIMIT(17, 9) /* twice as many slots as ORC_MAX_ROWS */
 #define ORC_HASH_SLOTS  (1U << ORC_HASH_BITS)
 
@@ -288,7 +287,7 @@ struct xtop_error *orc_create(const struct orc_source *source, const struct orc_
 	n = orc_collect(source, layout, keys);
 	error = orc_builder_init(&builder, n ? n : 1, source->text_start, source->text_end);
 	for (size_t i = 0;
-	     i < n && !error && (i % ORC_CHECK_ENTRIES || !work_is_over(source->work)); i++) {
+	     i < n && !error && !work_step(source->work, "unwind tables", i, n); i++) {
 		struct orc_row row = orc_decode(source->entries, keys[i] & (KEY_SAYS - 1), layout);
 
 		error = orc_add(&builder, keys[i] >> KEY_OFFSET_SHIFT, &row);

@@ -223,6 +223,28 @@ static void test_unfold_filtered(void)
 	scene_close(&scene);
 }
 
+/* A large file is read: the header says so instead of a picture, and again when that changes. */
+static void test_reading(void)
+{
+	struct scene scene;
+	bool changed;
+
+	scene_open(&scene);
+	screen_contains(&scene, 80, 24, "starting", true);
+	ui_tick(scene.ui, 100 * SECOND, 0, &changed);
+	scene.message = "reading libnode.so.115: symbols 34 %";
+	ui_tick(scene.ui, 101 * SECOND, 0, &changed);
+	check(changed, "the screen is drawn anew when a reading begins");
+	screen_contains(&scene, 80, 24, "reading libnode.so.115: symbols 34 %", true);
+	ui_tick(scene.ui, 101 * SECOND, 0, &changed);
+	check(!changed, "the screen is not drawn anew while nothing changes");
+	fixture_fill(&scene.fixture);
+	ui_show(scene.ui, fixture_snapshot(&scene.fixture, 2));
+	scene.message = "reading libjvm.so …";
+	screen_contains(&scene, 80, 24, "reading libjvm.so …", true);
+	scene_close(&scene);
+}
+
 static void test_states(void)
 {
 	struct scene scene;
@@ -414,6 +436,7 @@ int main(void)
 	test_unfold_filtered();
 	test_freeze();
 	test_filter();
+	test_reading();
 	test_states();
 	test_nothing_yet();
 	test_first_pictures();

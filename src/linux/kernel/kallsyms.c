@@ -226,7 +226,8 @@ struct xtop_error *kallsyms_decode(const struct kallsyms *kallsyms, struct symta
 
 	filter_init(&filter, wanted, n_wanted);
 	kallsyms_first(&cursor);
-	while (!error && !work_is_over(kallsyms->work) && kallsyms_next(kallsyms, &cursor)) {
+	while (!error && !work_step(kallsyms->work, "symbols", cursor.next, kallsyms->n) &&
+	       kallsyms_next(kallsyms, &cursor)) {
 		uint64_t limit = kallsyms_limit(&code, cursor.address);
 
 		filter_update(&filter, &cursor);
@@ -245,7 +246,8 @@ struct xtop_error *kallsyms_decode_data(const struct kallsyms *kallsyms, uint64_
 	struct xtop_error *error = NULL;
 
 	kallsyms_first(&cursor);
-	while (!error && !work_is_over(kallsyms->work) && kallsyms_next(kallsyms, &cursor)) {
+	while (!error && !work_step(kallsyms->work, "symbols", cursor.next, kallsyms->n) &&
+	       kallsyms_next(kallsyms, &cursor)) {
 		enum symbol_rank rank = isupper((unsigned char)cursor.type) ? SYMBOL_GLOBAL
 									    : SYMBOL_LOCAL;
 

@@ -20,6 +20,7 @@
 
 #include "xtop/base/cleanup.h"
 #include "xtop/base/root_file.h"
+#include "xtop/base/work.h"
 
 /* The last component of the path. A file without a path is named after its kind. */
 static const char *code_file_find_name(struct code_file_reader *reader,
@@ -258,13 +259,11 @@ static void code_file_use_debug_file(const struct code_file_reader *reader,
 	reading->kept_bytes = image_memory_bytes(reading->image);
 }
 
-void code_file_read(struct code_file_reader *reader, struct guest_file *file, bool lacks_parts,
-		    struct code_file_reading *reading)
+/* Reads the file called NAME, from the guest and where else it may be. */
+static void code_file_read_sources(struct code_file_reader *reader, struct guest_file *file,
+				   const char *name, bool lacks_parts,
+				   struct code_file_reading *reading)
 {
-	const char *name;
-
-	*reading = (struct code_file_reading){ 0 };
-	name = code_file_find_name(reader, file, &reading->no_path);
 	code_file_read_guest(reader, file, name, reading);
 	if (lacks_parts && reading->state == CODE_FILE_WHOLE)
 		reading->state = CODE_FILE_INCOMPLETE;
@@ -278,4 +277,17 @@ void code_file_read(struct code_file_reader *reader, struct guest_file *file, bo
 	code_file_use_debug_file(reader, file, reading);
 	if (reading->state == CODE_FILE_INCOMPLETE && reading->exhausted)
 		reading->state = CODE_FILE_TOO_LARGE; /* the next reading would be cut off, too */
+}
+
+void code_file_read(struct code_file_reader *reader, struct guest_file *file, bool lacks_parts,
+		    struct code_file_reading *reading)
+{
+	struct work *work = memory_work(reader->guest->memory);
+	const char *name;
+
+	*reading = (struct code_file_reading){ 0 };
+	name = code_file_find_name(reader, file, &reading->no_path);
+	work_begin(work, name);
+	code_file_read_sources(reader, file, name, lacks_parts, reading);
+	work_end(work);
 }

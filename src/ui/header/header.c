@@ -409,7 +409,9 @@ static void header_draw_picture(const struct ui_model *model, struct canvas *can
 		line_add(&line, true, 4, unknown >= 10 ? STYLE_NOTICE : STYLE_NORMAL,
 			 "unknown %.1f %%", unknown);
 	} else {
-		line_add(&line, false, 0, STYLE_NORMAL, "starting");
+		const char *message = guest_message(model->guest);
+
+		line_add(&line, false, 0, STYLE_NORMAL, "%s", message[0] ? message : "starting");
 	}
 	header_add_selection(model, &line);
 	line_draw(&line, canvas, row);
