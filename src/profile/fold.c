@@ -588,6 +588,7 @@ static void fold_begin_program(struct fold *fold, const struct sample_vcpu *vcpu
 						  .memory = memory,
 						  .root = walk_root(&vcpu->regs),
 						  .time_ns = fold->time_ns,
+						  .counts = &fold->counts,
 						  .control = fold->settings.control };
 	if (sample_get_user_tables(vcpu).value)
 		fold->running.root.cr3 = sample_get_user_space(vcpu);

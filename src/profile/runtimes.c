@@ -99,9 +99,13 @@ static bool runtimes_find_recipe(struct runtimes_process *process,
 {
 	struct recipe recipe;
 
-	if (!runtime_find_recipe(&process->running, sample->vcpu->regs.fs_base, &recipe))
+	if (!runtime_find_recipe(&process->running, sample->vcpu->regs.fs_base, &recipe) ||
+	    !recipe_check(&recipe)) {
+		sample->counts->recipes_refused++;
 		return false;
+	}
 	control_set_recipe(sample->control, process->tables, &recipe);
+	sample->counts->recipes++;
 	return true;
 }
 
@@ -147,18 +151,8 @@ const struct unwind_program *runtimes_for_unwind(const struct runtimes *runtimes
 /* The frame for code whose name cannot be read, or was another one's a moment ago. */
 static uint32_t runtimes_intern_unreadable(struct runtimes *runtimes)
 {
+	runtimes->sample->counts->program_frames_unknown++;
 	return frames_intern(runtimes->frames, FRAME_KIND_USERLAND, "[interpreted]", "", 0);
-}
-
-static uint32_t runtimes_intern(struct runtimes *runtimes, const struct runtime_process *running,
-				const struct runtime_frame *frame)
-{
-	struct runtime_name name;
-
-	if (!runtime_read_name(running, frame, &name))
-		return runtimes_intern_unreadable(runtimes);
-	return frames_intern(runtimes->frames, FRAME_KIND_USERLAND, name.function, name.file,
-			     name.line);
 }
 
 static uint32_t runtimes_name(struct runtimes *runtimes, const struct runtime_frame *frame)
@@ -167,17 +161,23 @@ static uint32_t runtimes_name(struct runtimes *runtimes, const struct runtime_fr
 	uint64_t generation = runtimes->process->generation, check;
 	struct runtimes_code *code = &runtimes->codes[hash_slot(
 		frame->code ^ frame->owner << 1 ^ generation << 32, RUNTIMES_MAX_CODES)];
+	struct runtime_name name;
 
 	if (!runtime_check_code(running, frame, &check))
 		return runtimes_intern_unreadable(runtimes);
-	if (code->generation != generation || code->code != frame->code ||
-	    code->owner != frame->owner || code->check != check)
-		*code = (struct runtimes_code){ .generation = generation,
-						.code = frame->code,
-						.owner = frame->owner,
-						.check = check,
-						.frame =
-							runtimes_intern(runtimes, running, frame) };
+	if (code->generation == generation && code->code == frame->code &&
+	    code->owner == frame->owner && code->check == check)
+		return code->frame;
+	if (!runtime_read_name(running, frame, &name))
+		return runtimes_intern_unreadable(runtimes);
+	*code = (struct runtimes_code){
+		.generation = generation,
+		.code = frame->code,
+		.owner = frame->owner,
+		.check = check,
+		.frame = frames_intern(runtimes->frames, FRAME_KIND_USERLAND, name.function,
+				       name.file, name.line),
+	};
 	return code->frame;
 }
 
@@ -248,6 +248,7 @@ void runtimes_find(struct runtimes *runtimes, struct program_stack *program)
 		runtimes->named[i].outermost = runtimes->found[i].outermost;
 		runtimes->named[i].frame = runtimes_name(runtimes, &runtimes->found[i]);
 	}
+	runtimes->sample->counts->program_frames += program->n;
 	if (program->n && !process->loop)
 		process->loop = runtime_find_loop(&process->running, &runtimes->found[0]);
 	program->loop = process->loop;

@@ -10,6 +10,7 @@
 #include "xtop/language/language.h"
 #include "xtop/memory/memory.h"
 #include "xtop/profile/frames.h"
+#include "xtop/profile/snapshot.h"
 #include "xtop/sample/control.h"
 #include "xtop/symbol/image.h"
 #include "xtop/unwind/unwind.h"
@@ -30,6 +31,7 @@ struct runtimes_sample {
 	struct memory *memory;
 	struct memory_root root; /* the process's page tables */
 	uint64_t time_ns;
+	struct resolver_counts *counts; /* those of programs and recipes are added to */
 	struct control *control; /* is told the recipe; NULL: nobody samples */
 };
 

@@ -200,6 +200,10 @@ static struct snapshot some_snapshot(struct snapshot_run *run)
 			      .bad_records = 21,
 			      .evicted_nodes = 22,
 			      .frames_refused = 23,
+			      .program_frames = 42,
+			      .program_frames_unknown = 43,
+			      .recipes = 44,
+			      .recipes_refused = 45,
 			      .cpu_ns = 2400000000 },
 		.profile_bytes = 65536,
 		.run = run,
@@ -231,6 +235,8 @@ static void test_members(void)
 		"    \"p90\": 3,\n"
 		"    \"p99\": 4,\n    \"max\": 18446744073709551615,\n"
 		"    \"mean\": 2.5,\n    \"log2\": [");
+	check_has(text, "\"program_frames\": 42,\n    \"program_frames_unknown\": 43,\n"
+			"    \"recipes\": 44,\n    \"recipes_refused\": 45,");
 	check_has(text, "\"state\": \"guest_gone\",");
 	check_has(text, "\"stopped_share\": 0.0025,");
 	check_has(text, "\"lost\": 29,");
