@@ -239,3 +239,10 @@ bool runtime_read_name(const struct runtime_process *process, const struct runti
 		memmove(name->file, slash + 1, strlen(slash));
 	return true;
 }
+
+uint32_t runtime_read_line(const struct runtime_process *process, const struct runtime_frame *frame)
+{
+	const struct language_ops *ops = process->runtime->ops;
+
+	return ops->read_line ? ops->read_line(process, frame) : 0;
+}

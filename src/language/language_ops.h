@@ -49,6 +49,9 @@ struct language_ops {
 	/* Sets name->function without PREFIX, name->file to the path, and name->line. */
 	bool (*read_name)(const struct runtime_process *process, const struct runtime_frame *frame,
 			  struct runtime_name *name);
+	/* NULL: lines are not known. */
+	uint32_t (*read_line)(const struct runtime_process *process,
+			      const struct runtime_frame *frame);
 	/* NULL: the symbols always name the loop. */
 	uint64_t (*find_loop)(const struct runtime_process *process,
 			      const struct runtime_frame *frame);

@@ -41,6 +41,7 @@ enum { WORD_FUNCTION, WORD_POSITION, WORD_CALL, N_PHP_WORDS };
 #define FUNCTION_NAME     8
 #define FUNCTION_SCOPE    16
 #define CLASS_NAME        8
+#define OPLINE_LINE       24 /* struct _zend_op */
 
 /* struct _zend_string: its length, and where its characters begin. */
 #define STRING_LENGTH 16
@@ -118,11 +119,11 @@ static bool php_read_string(const struct runtime_process *process, uint64_t addr
 }
 
 /*
- * Finds the name of the file and the first line of the function at CODE: a string and two line
- * numbers, which lie further back in newer versions.
+ * Finds the name of the file and the lines of the function at CODE: a string and two line numbers,
+ * which lie further back in newer versions.
  */
 static bool php_read_file(const struct runtime_process *process, uint64_t code, char *path,
-			  size_t capacity, uint32_t *line)
+			  size_t capacity, uint32_t *line, uint32_t *last_line)
 {
 	for (uint64_t at = 112; at <= 176; at += sizeof(uint64_t)) {
 		uint64_t lines = runtime_read_word(process, code + at + sizeof(uint64_t));
@@ -133,6 +134,7 @@ static bool php_read_file(const struct runtime_process *process, uint64_t code, 
 		    !php_read_string(process, file, path, capacity))
 			continue;
 		*line = (uint32_t)lines;
+		*last_line = lines >> 32;
 		return true;
 	}
 	return false;
@@ -167,12 +169,14 @@ static bool php_read_name(const struct runtime_process *process, const struct ru
 	uint64_t called = runtime_read_word(process, frame->code + FUNCTION_NAME);
 	char function[RUNTIME_NAME_BYTES / 2] = "<main>", class[RUNTIME_NAME_BYTES / 2];
 	unsigned type = php_read_type(process, frame->code);
+	uint32_t last_line;
 
 	if (!type || (called && !php_read_string(process, called, function, sizeof(function))) ||
 	    (scope && !php_read_string(process, runtime_read_word(process, scope + CLASS_NAME),
 				       class, sizeof(class))) ||
 	    (type != FUNCTION_INTERNAL &&
-	     !php_read_file(process, frame->code, name->file, sizeof(name->file), &name->line)))
+	     !php_read_file(process, frame->code, name->file, sizeof(name->file), &name->line,
+			    &last_line)))
 		return false;
 	/* The main part of a file that a method includes has the method's class. */
 	if (called && scope)
@@ -180,6 +184,21 @@ static bool php_read_name(const struct runtime_process *process, const struct ru
 	else
 		snprintf(name->function, sizeof(name->function), "%s", function);
 	return true;
+}
+
+/* An instruction has its line, which lies in its function. */
+static uint32_t php_read_line(const struct runtime_process *process,
+			      const struct runtime_frame *frame)
+{
+	uint32_t line, first_line, last_line;
+	char path[RUNTIME_FILE_BYTES];
+
+	if (!runtime_is_pointer(frame->position) ||
+	    !memory_read_u32(process->memory, process->root, frame->position + OPLINE_LINE,
+			     &line) ||
+	    !php_read_file(process, frame->code, path, sizeof(path), &first_line, &last_line))
+		return 0;
+	return line >= first_line && line <= last_line ? line : 0;
 }
 
 static const char *const php_loops[] = { "execute_ex", NULL };
@@ -193,5 +212,6 @@ const struct language_ops php_language = {
 	.read_frame = php_read_frame,
 	.check_code = php_check_code,
 	.read_name = php_read_name,
+	.read_line = php_read_line,
 	.n_words = N_PHP_WORDS,
 };

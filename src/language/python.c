@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Python functions in processes that run CPython 3.6 to 3.13. Each thread of the interpreter has a
+ * Python functions in processes that run CPython 3.6 to 3.14. Each thread of the interpreter has a
  * PyThreadState, which leads to the innermost frame:
  *
  *   up to 3.10   PyThreadState.frame ─► PyFrameObject, f_back ...     a call of the loop runs one
  *   3.11, 3.12   PyThreadState.cframe ─► _PyCFrame.current_frame      a call of the loop runs
- *   3.13         PyThreadState.current_frame                          several: up to one that is
+ *   3.13, 3.14   PyThreadState.current_frame                          several: up to one that is
  *                    ─► _PyInterpreterFrame, previous ...             an entry, or the C stack's
  *
  * glibc keeps the address of a thread's PyThreadState among the values of its pthread keys
@@ -17,7 +17,7 @@
  */
 #include "config.h"
 
-#include "language/language_ops.h"
+#include "language/python.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,115 +32,96 @@ enum { EXPORT_CODE_TYPE, EXPORT_RUNTIME, EXPORT_VERSION };
 /* Words of a frame in STACK_LIST. */
 enum { WORD_CODE, WORD_POSITION, WORD_OWNER, N_PYTHON_WORDS };
 
-/* Which frame is the outermost one of a call of the loop. */
-enum python_entry {
-	ENTRY_EACH,    /* every frame */
-	ENTRY_FLAGGED, /* one whose byte `owner` is not 0 */
-	ENTRY_C_FRAME, /* the one before a frame that the C stack owns, which is no function */
-};
-#define FRAME_OWNED_BY_CSTACK 3
-
-/* Offsets in the structures of one version. */
-struct python_layout {
-	uint16_t version; /* 0x030b for 3.11 */
-	/* In PyThreadState. `current` leads to the frame, through `current_in` unless NOT_THERE. */
-	struct {
-		uint16_t id, current, current_in;
-	} thread;
-	struct {
-		enum python_entry entry;
-		uint16_t previous, code, position, owner;
-	} frame;
-	/* In a code object. `name` is co_qualname where it exists. The check covers 32 bytes. */
-	struct {
-		uint16_t name, filename, first_line, check;
-	} code;
-	struct {
-		uint16_t length, state, ascii_text, wide_text; /* where the characters begin */
-	} string;
-};
-#define NOT_THERE 0xffff
-
 /* clang-format off */
 static const struct python_layout python_layouts[] = {
 	{ 0x0306, { 152, 24, NOT_THERE },
 	  { ENTRY_EACH,    24, 32, 120, 120 },
-	  { 104,  96, 36,  88 }, { 16, 32, 48, 72 } },
+	  { 104,  96, 36,  88, 112, 0 }, { 16, 32, 48, 72 } },
 	{ 0x0307, { 176, 24, NOT_THERE },
 	  { ENTRY_EACH,    24, 32, 104, 104 },
-	  { 104,  96, 36,  88 }, { 16, 32, 48, 72 } },
+	  { 104,  96, 36,  88, 112, 0 }, { 16, 32, 48, 72 } },
 	{ 0x0308, { 176, 24, NOT_THERE },
 	  { ENTRY_EACH,    24, 32, 104, 104 },
-	  { 112, 104, 40,  96 }, { 16, 32, 48, 72 } },
+	  { 112, 104, 40,  96, 120, 0 }, { 16, 32, 48, 72 } },
 	{ 0x0309, { 176, 24, NOT_THERE },
 	  { ENTRY_EACH,    24, 32, 104, 104 },
-	  { 112, 104, 40,  96 }, { 16, 32, 48, 72 } },
+	  { 112, 104, 40,  96, 120, 0 }, { 16, 32, 48, 72 } },
 	{ 0x030a, { 176, 24, NOT_THERE },
 	  { ENTRY_EACH,    24, 32,  96,  96 },
-	  { 112, 104, 40,  96 }, { 16, 32, 48, 72 } },
+	  { 112, 104, 40,  96, 120, 0 }, { 16, 32, 48, 72 } },
 	{ 0x030b, { 152, 56, 8 },         { ENTRY_FLAGGED, 48, 32,  56,  68 },
-	  { 128, 112, 72, 112 }, { 16, 32, 48, 72 } },
+	  { 128, 112, 72, 112, 136, 184 }, { 16, 32, 48, 72 } },
 	{ 0x030c, { 136, 56, 0 },         { ENTRY_C_FRAME,  8,  0,  56,  70 },
-	  { 128, 112, 68, 112 }, { 16, 32, 40, 56 } },
+	  { 128, 112, 68, 112, 136, 192 }, { 16, 32, 40, 56 } },
 };
 /* clang-format on */
 
 /* --- the version ------------------------------------------------------------------------------ */
 
-/* Where struct _Py_DebugOffsets of 3.13 has each offset, in words. */
-enum {
-	DEBUG_COOKIE = 0,
-	DEBUG_VERSION = 1,
-	DEBUG_CURRENT_FRAME = 23,
-	DEBUG_THREAD_ID = 24,
-	DEBUG_PREVIOUS = 29,
-	DEBUG_EXECUTABLE = 30,
-	DEBUG_INSTR_PTR = 31,
-	DEBUG_OWNER = 33,
-	DEBUG_FILENAME = 35,
-	DEBUG_QUALNAME = 37,
-	DEBUG_FIRST_LINE = 39,
-	DEBUG_STATE = 68,
-	DEBUG_LENGTH = 69,
-	DEBUG_ASCII_BYTES = 70,
-	N_DEBUG_WORDS
+/* Where struct _Py_DebugOffsets of a version has each offset, in words. */
+static const struct python_debug {
+	uint16_t version;
+	uint8_t current_frame, thread_id, previous, executable, instr_ptr, owner;
+	uint8_t filename, qualname, lines, first_line, instructions;
+	uint8_t state, length, ascii_bytes;
+} python_debugs[] = {
+	{ 0x030d, 23, 24, 29, 30, 31, 33, 35, 37, 38, 39, 43, 68, 69, 70 },
+	{ 0x030e, 26, 27, 32, 33, 34, 36, 40, 42, 43, 44, 48, 78, 79, 80 },
 };
+enum { DEBUG_COOKIE, DEBUG_VERSION, DEBUG_FREE_THREADED, N_DEBUG_WORDS = 81 };
 #define DEBUG_MAX_OFFSET 4096 /* larger ones are not believed */
 #define COMPACT_BYTES    16   /* PyCompactUnicodeObject has so much more than PyASCIIObject */
 
-/* Reads the layout that _PyRuntime describes. Returns false if it describes none. */
+static const struct python_debug *python_find_debug(uint64_t version)
+{
+	for (size_t i = 0; i < sizeof(python_debugs) / sizeof(python_debugs[0]); i++)
+		if (python_debugs[i].version == version >> 16)
+			return &python_debugs[i];
+	return NULL;
+}
+
+/*
+ * Reads the layout that _PyRuntime describes. Returns false if it describes none, or one without a
+ * global lock, whose objects begin otherwise.
+ */
 static bool python_read_debug_offsets(struct elf_file *file, uint64_t address,
 				      struct python_layout *layout)
 {
 	uint64_t words[N_DEBUG_WORDS];
+	const struct python_debug *at;
 
-	if (!runtime_read_file(file, address, words, sizeof(words)) ||
-	    memcmp(&words[DEBUG_COOKIE], "xdebugpy", 8) != 0 ||
-	    words[DEBUG_VERSION] >> 16 != 0x030d)
+	if (!address || !runtime_read_file(file, address, words, sizeof(words)) ||
+	    memcmp(&words[DEBUG_COOKIE], "xdebugpy", 8) != 0 || words[DEBUG_FREE_THREADED])
 		return false;
-	for (unsigned i = DEBUG_CURRENT_FRAME; i < N_DEBUG_WORDS; i++)
-		if (words[i] > DEBUG_MAX_OFFSET)
-			return false;
+	at = python_find_debug(words[DEBUG_VERSION]);
+	if (!at)
+		return false;
 	*layout = (struct python_layout){
-		.version = 0x030d,
-		.thread.id = (uint16_t)words[DEBUG_THREAD_ID],
-		.thread.current = (uint16_t)words[DEBUG_CURRENT_FRAME],
+		.version = at->version,
+		.thread.id = (uint16_t)words[at->thread_id],
+		.thread.current = (uint16_t)words[at->current_frame],
 		.thread.current_in = NOT_THERE,
 		.frame.entry = ENTRY_C_FRAME,
-		.frame.previous = (uint16_t)words[DEBUG_PREVIOUS],
-		.frame.code = (uint16_t)words[DEBUG_EXECUTABLE],
-		.frame.position = (uint16_t)words[DEBUG_INSTR_PTR],
-		.frame.owner = (uint16_t)words[DEBUG_OWNER],
-		.code.name = (uint16_t)words[DEBUG_QUALNAME],
-		.code.filename = (uint16_t)words[DEBUG_FILENAME],
-		.code.first_line = (uint16_t)words[DEBUG_FIRST_LINE],
-		.code.check = (uint16_t)words[DEBUG_FILENAME],
-		.string.length = (uint16_t)words[DEBUG_LENGTH],
-		.string.state = (uint16_t)words[DEBUG_STATE],
-		.string.ascii_text = (uint16_t)words[DEBUG_ASCII_BYTES],
-		.string.wide_text = (uint16_t)(words[DEBUG_ASCII_BYTES] + COMPACT_BYTES),
+		.frame.previous = (uint16_t)words[at->previous],
+		.frame.code = (uint16_t)words[at->executable],
+		.frame.position = (uint16_t)words[at->instr_ptr],
+		.frame.owner = (uint16_t)words[at->owner],
+		.code.name = (uint16_t)words[at->qualname],
+		.code.filename = (uint16_t)words[at->filename],
+		.code.first_line = (uint16_t)words[at->first_line],
+		.code.check = (uint16_t)words[at->filename],
+		.code.lines = (uint16_t)words[at->lines],
+		.code.instructions = (uint16_t)words[at->instructions],
+		.string.length = (uint16_t)words[at->length],
+		.string.state = (uint16_t)words[at->state],
+		.string.ascii_text = (uint16_t)words[at->ascii_bytes],
+		.string.wide_text = (uint16_t)(words[at->ascii_bytes] + COMPACT_BYTES),
 	};
-	return true;
+	if (words[at->current_frame] > DEBUG_MAX_OFFSET ||
+	    words[at->thread_id] > DEBUG_MAX_OFFSET || words[at->owner] > DEBUG_MAX_OFFSET ||
+	    words[at->instructions] > DEBUG_MAX_OFFSET || words[at->ascii_bytes] > DEBUG_MAX_OFFSET)
+		layout->version = 0;
+	return layout->version;
 }
 
 /* 3.11 and later export their version as PY_VERSION_HEX. Before, it is in the file's name. */
@@ -175,11 +156,8 @@ static bool python_find_layout(struct elf_file *file, const char *name, struct r
 
 #define PYTHON_MAX_SHIMS 4 /* frames that are no function, before the first function */
 #define OB_TYPE          8
-
-static const struct python_layout *python_layout_of(const struct runtime_process *process)
-{
-	return process->runtime->layout;
-}
+/* 3.14 has flags in the low bits (internal/pycore_stackref.h). */
+#define CODE_ADDRESS(word) ((word) & ~7ULL)
 
 /* Whether CODE is the address of a code object. */
 static bool python_is_code(const struct runtime_process *process, uint64_t code)
@@ -210,7 +188,8 @@ static bool python_is_thread(const struct runtime_process *process, uint64_t thr
 		return false;
 	frame = python_current_frame(process, pointer);
 	for (unsigned i = 0; frame && i < PYTHON_MAX_SHIMS; i++) {
-		if (python_is_code(process, runtime_read_word(process, frame + layout->frame.code)))
+		if (python_is_code(process, CODE_ADDRESS(runtime_read_word(
+						    process, frame + layout->frame.code))))
 			return true;
 		frame = runtime_read_word(process, frame + layout->frame.previous);
 	}
@@ -246,7 +225,7 @@ static bool python_read_frame(const struct runtime_process *process, const uint6
 	uint8_t owner = (uint8_t)(words[WORD_OWNER] >> 8 * (layout->frame.owner % 8));
 
 	(void)n_outer;
-	frame->code = words[WORD_CODE];
+	frame->code = CODE_ADDRESS(words[WORD_CODE]);
 	frame->position = words[WORD_POSITION];
 	switch (layout->frame.entry) {
 	case ENTRY_EACH:
@@ -369,5 +348,6 @@ const struct language_ops python_language = {
 	.read_frame = python_read_frame,
 	.check_code = python_check_code,
 	.read_name = python_read_name,
+	.read_line = python_read_line,
 	.n_words = N_PYTHON_WORDS,
 };

@@ -6,6 +6,8 @@ libxtop_a_SOURCES += \
 	src/language/perl.c \
 	src/language/php.c \
 	src/language/python.c \
+	src/language/python.h \
+	src/language/python_lines.c \
 	src/language/ruby.c \
 	src/language/ruby_names.c \
 	src/language/ruby_objects.h \

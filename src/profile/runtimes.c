@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "xtop/base/hash.h"
+#include "xtop/supervise/line_client.h"
 
 #define RUNTIMES_RETRY_NS     100000000ULL  /* time between two searches for a recipe */
 #define RUNTIMES_MAX_RETRY_NS 3000000000ULL /* the longest time, after several failures */
@@ -33,6 +34,12 @@ struct runtimes_code {
 	uint32_t frame;
 };
 
+/* The line that a frame of a function executes. */
+struct runtimes_line {
+	uint64_t generation, code, position; /* generation 0: the place is free */
+	uint32_t function, frame;            /* the function's frame, and that of its line */
+};
+
 struct runtimes {
 	struct unwind_program unwind; /* first: runtimes_find_caller() is given a pointer to it */
 	struct frames *frames;
@@ -43,6 +50,7 @@ struct runtimes {
 	struct program_frame named[RUNTIME_MAX_FRAMES];
 	uint16_t counts[UNWIND_MAX_FRAMES];
 	struct runtimes_code codes[RUNTIMES_MAX_CODES];
+	struct runtimes_line lines[RUNTIMES_MAX_LINES];
 };
 
 static bool runtimes_find_caller(const struct unwind_program *unwind,
@@ -181,6 +189,30 @@ static uint32_t runtimes_name(struct runtimes *runtimes, const struct runtime_fr
 	return code->frame;
 }
 
+/* The frame of the line that FRAME executes, which runs FUNCTION; FUNCTION if that is unknown. */
+static uint32_t runtimes_find_line(struct runtimes *runtimes, const struct runtime_frame *frame,
+				   uint32_t function)
+{
+	uint64_t generation = runtimes->process->generation;
+	struct runtimes_line *line = &runtimes->lines[hash_slot(
+		frame->code ^ frame->position << 1 ^ generation << 32, RUNTIMES_MAX_LINES)];
+	uint32_t number;
+
+	if (line->generation == generation && line->code == frame->code &&
+	    line->position == frame->position && line->function == function)
+		return line->frame;
+	*line = (struct runtimes_line){ .generation = generation,
+					.code = frame->code,
+					.position = frame->position,
+					.function = function,
+					.frame = function };
+	number = runtime_read_line(&runtimes->process->running, frame);
+	if (number)
+		line->frame =
+			frames_intern_line(runtimes->frames, function, FRAME_LINE_KNOWN, number);
+	return line->frame;
+}
+
 /* --- functions on the thread's own stack ------------------------------------------------------ */
 
 /*
@@ -247,6 +279,9 @@ void runtimes_find(struct runtimes *runtimes, struct program_stack *program)
 	for (size_t i = 0; i < program->n; i++) {
 		runtimes->named[i].outermost = runtimes->found[i].outermost;
 		runtimes->named[i].frame = runtimes_name(runtimes, &runtimes->found[i]);
+		if (line_client_is_on())
+			runtimes->named[i].frame = runtimes_find_line(runtimes, &runtimes->found[i],
+								      runtimes->named[i].frame);
 	}
 	runtimes->sample->counts->program_frames += program->n;
 	if (program->n && !process->loop)

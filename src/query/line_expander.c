@@ -204,13 +204,25 @@ static bool line_expander_add_answer(struct line_expander *expander, const struc
 	return ok;
 }
 
-static struct line_place line_expander_place(const struct frame *frame)
+/* Finds the functions at FRAME's place; asks for them if they are not known and ASK is set. */
+static enum line_state line_expander_look_up(const struct frame *frame, bool ask,
+					     struct line_answer *answer)
 {
 	struct line_place place = { .address = (uint64_t)frame->line_address };
 
+	answer->n = 0;
+	if (!frame->line_file)
+		return LINE_OFF;
+	if (frame->line_file == FRAME_LINE_KNOWN) {
+		answer->n = 1;
+		answer->frames[0] = (struct line_frame){ .function = frame->raw_name,
+							 .file = frame->module,
+							 .line = (uint32_t)frame->line_address };
+		return LINE_KNOWN;
+	}
 	if (line_client_is_by_symbol(frame->line_file))
 		snprintf(place.symbol, sizeof(place.symbol), "%s", frame->raw_name);
-	return place;
+	return line_client_find(frame->line_file, &place, ask, answer);
 }
 
 /* Finds out what the frame ID becomes, if that is not known yet. False: out of memory. */
@@ -219,15 +231,12 @@ static bool line_expander_fill(struct line_expander *expander, const struct snap
 {
 	const struct frame *frame = frames_get(from->frames, id);
 	struct line_expander_chain *chain = &expander->chains[id];
-	const struct line_place place = line_expander_place(frame);
-	struct line_answer answer = { 0 };
+	struct line_answer answer;
 	bool ok;
 
 	if (chain->n && !chain->waits)
 		return true;
-	if (frame->line_file)
-		chain->waits =
-			line_client_find(frame->line_file, &place, true, &answer) == LINE_WAITING;
+	chain->waits = line_expander_look_up(frame, true, &answer) == LINE_WAITING;
 	if (chain->n && chain->waits)
 		return true;
 	chain->first = (uint32_t)expander->n_links;
@@ -267,11 +276,9 @@ static int line_expander_compare_asked(const void *a, const void *b)
 
 static void line_expander_ask_one(const struct snapshot *from, uint32_t id)
 {
-	const struct frame *frame = frames_get(from->frames, id);
-	const struct line_place place = line_expander_place(frame);
 	struct line_answer answer;
 
-	line_client_find(frame->line_file, &place, true, &answer);
+	line_expander_look_up(frames_get(from->frames, id), true, &answer);
 }
 
 /* Asks for the lines of all frames with weight, the heaviest first. */
@@ -308,11 +315,7 @@ struct xtop_error *line_expander_ask(const struct snapshot *from, double seconds
 
 void line_expander_find(const struct frame *frame, struct line_answer *answer)
 {
-	const struct line_place place = line_expander_place(frame);
-
-	answer->n = 0;
-	if (frame->line_file)
-		line_client_find(frame->line_file, &place, false, answer);
+	line_expander_look_up(frame, false, answer);
 }
 
 /* --- the new tree ----------------------------------------------------------------------------- */

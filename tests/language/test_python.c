@@ -19,13 +19,13 @@ static const char program[] =
 	"    while frame:\n"
 	"        code = frame.f_code\n"
 	"        name = code.co_qualname if hasattr(code, 'co_qualname') else code.co_name\n"
-	"        print('[py]', name, code.co_filename.split('/')[-1], code.co_firstlineno)\n"
+	"        print('[py]', name, code.co_filename.split('/')[-1], code.co_firstlineno,\n"
+	"              frame.f_lineno)\n"
 	"        frame = frame.f_back\n"
 	"    print('END')\n"
 	"    sys.stdout.flush()\n"
 	"def innermost():\n"
-	"    tell()\n"
-	"    time.sleep(100)\n"
+	"    tell(); time.sleep(100)\n"
 	"class Shop:\n"
 	"    def total(self, n):\n"
 	"        def nested():\n"
@@ -50,7 +50,8 @@ int main(void)
 {
 	static const char *const versions[] = { "python3",    "python3.6",  "python3.7",
 						"python3.8",  "python3.9",  "python3.10",
-						"python3.11", "python3.12", "python3.13" };
+						"python3.11", "python3.12", "python3.13",
+						"python3.14" };
 
 	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
 		char *const argv[] = { (char *)versions[i], (char *)"-c", (char *)program, NULL };

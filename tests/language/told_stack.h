@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Compares the functions that xtop reads in the memory of a live program with those that the program
- * has printed: a line for each, innermost first, "[py] function file line" or the beginning of that,
- * and then a line END. After that the program waits.
+ * has printed: a line for each, innermost first, "[py] function file first-line line" or the
+ * beginning of that, and then a line END. After that the program waits.
  */
 #ifndef TOLD_STACK_H
 #define TOLD_STACK_H
@@ -15,16 +15,29 @@
 
 #define TOLD_N_WORDS ((SAMPLE_STACK_LIMIT_BYTES + 4096) / sizeof(uint64_t))
 
-/* Whether each line of TOLD is the beginning of the same line of SEEN, up to the end of a word. */
+/* Whether TOLD is the beginning of the line SEEN, up to the end of a word; * is any word. */
+static inline bool told_is_line(const char *told, const char *seen)
+{
+	for (; *told && *told != '\n'; told++) {
+		if (*told == '*') {
+			seen += strcspn(seen, " \n");
+			continue;
+		}
+		if (*told != *seen)
+			return false;
+		seen++;
+	}
+	return *seen == ' ' || *seen == '\n';
+}
+
+/* Whether each line of TOLD is the same line of SEEN. */
 static inline bool told_is_same(const char *told, const char *seen)
 {
 	while (*told && *seen) {
-		size_t n = strcspn(told, "\n"), all = strcspn(seen, "\n");
-
-		if (n > all || strncmp(told, seen, n) != 0 || (n < all && seen[n] != ' '))
+		if (!told_is_line(told, seen))
 			return false;
-		told += n + (told[n] != '\0');
-		seen += all + (seen[all] != '\0');
+		told += strcspn(told, "\n") + 1;
+		seen += strcspn(seen, "\n") + 1;
 	}
 	return !*told && !*seen;
 }
@@ -55,8 +68,9 @@ static inline void told_check_stack(struct live_process *live, const char *versi
 
 		named += runtime_check_code(&process, &frames[i], &word) &&
 			 runtime_read_name(&process, &frames[i], &name);
-		length += (size_t)snprintf(seen + length, sizeof(seen) - length, "%s %s %u\n",
-					   name.function, name.file, name.line);
+		length += (size_t)snprintf(seen + length, sizeof(seen) - length, "%s %s %u %u\n",
+					   name.function, name.file, name.line,
+					   runtime_read_line(&process, &frames[i]));
 	}
 	check(named == n, "%s: all %zu frames have a name", version, n);
 	check(n > 0 && frames[n - 1].outermost, "%s: the outermost frame is an entry", version);

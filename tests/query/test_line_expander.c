@@ -249,6 +249,24 @@ static int make_file(char kind)
 	return fd;
 }
 
+/* A place whose line the resolver knows needs no reader. */
+static void test_known_line(void)
+{
+	struct line_answer answer;
+	uint32_t function, place;
+
+	must(frames_create(NULL, &frames));
+	function = frames_intern(frames, FRAME_KIND_USERLAND, "[py] gamma", "app.py", 12);
+	place = frames_intern_line(frames, function, FRAME_LINE_KNOWN, 17);
+	line_expander_find(frames_get(frames, place), &answer);
+	check(answer.n == 1 && answer.frames[0].line == 17, "a known line is told at once");
+	check_string(answer.n ? answer.frames[0].file : NULL, "app.py",
+		     "the file of a known line is the function's module");
+	line_expander_find(frames_get(frames, function), &answer);
+	check(!answer.n, "the function itself has no line");
+	frames_destroy(frames);
+}
+
 int main(void)
 {
 	const struct line_expander_settings inlined = { .inlined = true },
@@ -308,5 +326,6 @@ int main(void)
 	line_client_stop();
 	close(fd);
 	close(by_symbol_fd);
+	test_known_line();
 	return tap_done();
 }

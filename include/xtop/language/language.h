@@ -119,6 +119,10 @@ bool runtime_check_code(const struct runtime_process *process, const struct runt
 bool runtime_read_name(const struct runtime_process *process, const struct runtime_frame *frame,
 		       struct runtime_name *name);
 
+/* The line that FRAME executes; 0: not known. */
+uint32_t runtime_read_line(const struct runtime_process *process,
+			   const struct runtime_frame *frame);
+
 /*
  * An address in the function that runs FRAME's function in a loop, for files whose symbols do not
  * name it; 0: not known.

@@ -55,6 +55,8 @@ struct frame_file {
 };
 #define FRAMES_MAX_FILES 1024
 
+#define FRAME_LINE_KNOWN 0xffff /* no number of a file */
+
 /* Small: a table may have 262,144 frames. */
 struct frame {
 	const char *name;     /* demangled, clean; "[unknown]" if nobody can name it */
@@ -66,7 +68,8 @@ struct frame {
 	 * For a place in a function (frames_intern_line()): LINE_ADDRESS, which is canonical, in
 	 * the file LINE_FILE (line_client.h); in a file that is addressed by symbols it is counted
 	 * from the function's start. The group of this frame is the function. LINE_FILE 0: the
-	 * frame is all of the function.
+	 * frame is all of the function. FRAME_LINE_KNOWN: LINE_ADDRESS is the line, and the file
+	 * is MODULE.
 	 */
 	int64_t line_address : 48;
 	uint64_t line_file : 16;
