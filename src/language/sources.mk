@@ -13,4 +13,5 @@ libxtop_a_SOURCES += \
 	src/language/ruby_objects.h \
 	src/language/v8.c \
 	src/language/v8.h \
+	src/language/v8_code.c \
 	src/language/v8_names.c

@@ -12,7 +12,8 @@
  * tools/gen-postmortem-metadata.py): the types of objects, and where they have their members.
  *
  * The stack is that of the stop, but the heap is read later, and the collector may have moved the
- * function. So the function is believed only if it has the BytecodeArray of the frame.
+ * function. So the function is believed only if it has the BytecodeArray of the frame, or of the
+ * code that runs. Code of Maglev and TurboFan tells its function itself (v8_code.c).
  */
 #include "config.h"
 
@@ -33,12 +34,15 @@ enum { EXPORT_FUNCTION_TYPE };
 
 /* A number of the description. Versions have given it different names. */
 struct v8_number {
-	size_t place; /* in struct v8_layout */
+	size_t place;  /* in struct v8_layout */
+	int otherwise; /* for versions that do not tell it; 0: all do */
 	const char *names[V8_MAX_NAMES];
 };
 
 /* clang-format off */
-#define NUMBER(member, ...) { offsetof(struct v8_layout, member), { __VA_ARGS__ } }
+#define NUMBER(member, ...) { offsetof(struct v8_layout, member), 0, { __VA_ARGS__ } }
+#define NUMBER_OR(otherwise, member, ...) \
+	{ offsetof(struct v8_layout, member), otherwise, { __VA_ARGS__ } }
 static const struct v8_number v8_numbers[] = {
 	NUMBER(first_function, "v8dbg_type_JSFunction__JS_FUNCTION_TYPE"),
 	NUMBER(shared, "v8dbg_type_SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE"),
@@ -55,6 +59,17 @@ static const struct v8_number v8_numbers[] = {
 	       "v8dbg_class_SharedFunctionInfo__script__Tagged_HeapObject_"),
 	NUMBER(scope_variables, "v8dbg_scopeinfo_idx_first_vars"),
 	NUMBER(scope_n_variables, "v8dbg_scopeinfo_idx_ncontextlocals"),
+	NUMBER(code, "v8dbg_type_InstructionStream__INSTRUCTION_STREAM_TYPE",
+	       "v8dbg_type_Code__CODE_TYPE"),
+	NUMBER(code_header, "v8dbg_class_InstructionStream__instruction_start__uintptr_t",
+	       "v8dbg_class_Code__instruction_start__uintptr_t"),
+	NUMBER_OR(40, code_start, "v8dbg_class_Code__instruction_start__Address"),
+	NUMBER_OR(56, code_size, "v8dbg_class_Code__instruction_size__int"),
+	/* 16 bytes before the wrapper, or where versions without a wrapper have it */
+	NUMBER_OR(32, code_data, "v8dbg_class_Code__wrapper__Tagged_CodeWrapper_"),
+	NUMBER_OR(6, deopt_shared, "v8dbg_DeoptimizationDataSharedFunctionInfoIndex",
+		  "v8dbg_DeoptimizationDataWrappedSharedFunctionInfoIndex"),
+	NUMBER_OR(2, deopt_literals, "v8dbg_DeoptimizationDataLiteralArrayIndex"),
 };
 /* clang-format on */
 #define N_NUMBERS (sizeof(v8_numbers) / sizeof(v8_numbers[0]))
@@ -66,6 +81,7 @@ static bool v8_read_number(struct elf_file *file, const struct v8_number *number
 			   struct v8_layout *layout)
 {
 	uint64_t addresses[V8_MAX_NAMES];
+	int *found = (int *)(void *)((char *)layout + number->place);
 	unsigned n = 0;
 	int32_t value;
 
@@ -75,21 +91,27 @@ static bool v8_read_number(struct elf_file *file, const struct v8_number *number
 	for (unsigned i = 0; i < n; i++)
 		if (runtime_read_file(file, addresses[i], &value, sizeof(value)) && value > 0 &&
 		    value < V8_MAX_NUMBER) {
-			*(int *)(void *)((char *)layout + number->place) = value;
+			*found = value;
 			return true;
 		}
-	return false;
+	*found = number->otherwise;
+	return number->otherwise;
+}
+
+static bool v8_exports(struct elf_file *file, const char *name)
+{
+	uint64_t address;
+
+	elf_find_exports(file, &name, 1, &address);
+	return address;
 }
 
 /* Up to V8 8, a ScopeInfo is an array, whose length is before the first word. */
 static void v8_place_scope(struct elf_file *file, struct v8_layout *layout)
 {
-	static const char *const array[] = { "v8dbg_parent_ScopeInfo__FixedArray" };
 	int header = sizeof(uint64_t);
-	uint64_t address;
 
-	elf_find_exports(file, array, 1, &address);
-	if (address)
+	if (v8_exports(file, "v8dbg_parent_ScopeInfo__FixedArray"))
 		header += sizeof(uint64_t);
 	layout->scope_variables = header + layout->scope_variables * (int)sizeof(uint64_t);
 	layout->scope_n_variables = header + layout->scope_n_variables * (int)sizeof(uint64_t);
@@ -104,6 +126,9 @@ static bool v8_find_layout(struct elf_file *file, const char *name, struct runti
 		if (!v8_read_number(file, &v8_numbers[i], &layout))
 			return false;
 	v8_place_scope(file, &layout);
+	layout.code_apart =
+		v8_exports(file, "v8dbg_type_InstructionStream__INSTRUCTION_STREAM_TYPE");
+	layout.code_data -= 2 * (int)sizeof(uint64_t);
 	layout.last_function = layout.first_function + V8_FUNCTION_TYPES;
 	runtime->layout = malloc(sizeof(layout));
 	if (runtime->layout)
@@ -159,24 +184,87 @@ static uint64_t v8_find_shared(const struct runtime_process *process, uint64_t w
 	return v8_read_type(process, shared) == layout->shared ? shared : 0;
 }
 
+/* The SharedFunctionInfo of the JSFunction WORD, if it has BYTECODE; 0: it does not. */
+static uint64_t v8_match_shared(const struct runtime_process *process, uint64_t word,
+				uint64_t bytecode)
+{
+	uint64_t shared = v8_find_shared(process, word);
+	uint64_t data = shared ? v8_read(process, shared, V8_SHARED_DATA) : 0;
+
+	return v8_has_bytecode(process, data, bytecode) ? shared : 0;
+}
+
+/* Reads the words of a JavaScript function's frame. */
+static bool v8_read_words(const struct runtime_native *native, uint64_t words[N_FRAME_WORDS])
+{
+	size_t bytes = N_FRAME_WORDS * sizeof(*words);
+
+	return native->linked && native->frame_pointer &&
+	       runtime_read_stack(native->vcpu, native->frame_pointer - bytes, words,
+				  N_FRAME_WORDS) &&
+	       v8_is_object(words[FRAME_CONTEXT]) && v8_is_object(words[FRAME_FUNCTION]);
+}
+
+/* A frame in V8's own code: the interpreter runs a function, or the code is a built-in function. */
+static size_t v8_read_builtin(const struct runtime_process *process,
+			      const struct runtime_native *native, struct runtime_frame *frames)
+{
+	uint64_t words[N_FRAME_WORDS], bytecode, shared;
+
+	if (!v8_read_words(native, words))
+		return 0;
+	bytecode = v8_find_bytecode(process, words);
+	if (bytecode) {
+		shared = v8_match_shared(process, words[FRAME_FUNCTION], bytecode);
+	} else {
+		shared = v8_find_shared(process, words[FRAME_FUNCTION]);
+		if (shared && !v8_is_small(v8_read(process, shared, V8_SHARED_DATA)))
+			shared = 0;
+	}
+	frames[0] = (struct runtime_frame){ .code = shared, .outermost = true };
+	return 1;
+}
+
+/*
+ * A frame in the code of Sparkplug. In the function's first instructions there is no frame yet, and
+ * the function is in a register.
+ */
+static size_t v8_read_baseline(const struct runtime_process *process,
+			       const struct runtime_native *native, uint64_t bytecode,
+			       struct runtime_frame *frames)
+{
+	uint64_t words[N_FRAME_WORDS], shared = 0;
+
+	if (v8_read_words(native, words))
+		shared = v8_match_shared(process, words[FRAME_FUNCTION], bytecode);
+	if (!shared && native->interrupted)
+		shared = v8_match_shared(process, native->vcpu->regs.rdi, bytecode);
+	frames[0] = (struct runtime_frame){ .code = shared, .outermost = true };
+	return 1;
+}
+
 static size_t v8_read_native(const struct runtime_process *process,
 			     const struct runtime_native *native, struct runtime_frame *frames,
 			     size_t capacity)
 {
-	uint64_t words[N_FRAME_WORDS], shared, bytecode, data;
+	uint64_t words[N_FRAME_WORDS], bytecode;
+	struct v8_code code;
+	size_t n;
 
-	if (!capacity || !native->linked || !native->frame_pointer ||
-	    !runtime_read_stack(native->vcpu, native->frame_pointer - sizeof(words), words,
-				N_FRAME_WORDS) ||
-	    !v8_is_object(words[FRAME_CONTEXT]) || !v8_is_object(words[FRAME_FUNCTION]))
+	if (!capacity)
 		return 0;
-	shared = v8_find_shared(process, words[FRAME_FUNCTION]);
-	data = shared ? v8_read(process, shared, V8_SHARED_DATA) : 0;
-	bytecode = v8_find_bytecode(process, words);
-	if (bytecode && !v8_has_bytecode(process, data, bytecode))
-		shared = 0;
-	frames[0] = (struct runtime_frame){ .code = shared, .outermost = true };
-	return 1;
+	if (!native->compiled)
+		return v8_read_builtin(process, native, frames);
+	if (!v8_find_code(process, native->address - !native->interrupted, &code))
+		return 0;
+	n = v8_read_code_frames(process, &code, native->interrupted ? 0 : native->address, frames,
+				capacity);
+	if (n)
+		return n;
+	bytecode = v8_find_code_bytecode(process, &code);
+	if (!bytecode && v8_read_words(native, words))
+		bytecode = v8_find_bytecode(process, words); /* V8 9 has it only there */
+	return bytecode ? v8_read_baseline(process, native, bytecode, frames) : 0;
 }
 
 /* --- names ------------------------------------------------------------------------------------ */

@@ -16,6 +16,11 @@ struct v8_layout {
 	int function_shared;                 /* members of JSFunction and SharedFunctionInfo */
 	int shared_name, shared_script;
 	int scope_variables, scope_n_variables; /* members of ScopeInfo */
+	/* Code: the type of the object before the instructions, and its size */
+	int code, code_header;
+	int code_apart; /* that object has not the members, but their object */
+	int code_start, code_size, code_data; /* members */
+	int deopt_shared, deopt_literals;     /* elements of DeoptimizationData */
 };
 
 #define V8_TAG 1 /* in the address of an object */
@@ -46,6 +51,28 @@ static inline uint64_t v8_read(const struct runtime_process *process, uint64_t o
 
 /* The type of the object WORD; -1: it is no object. */
 int v8_read_type(const struct runtime_process *process, uint64_t word);
+/* --- v8_code.c -------------------------------------------------------------------------------- */
+
+/* Compiled code. */
+struct v8_code {
+	uint64_t object; /* tagged */
+	uint64_t start;  /* the first instruction */
+	uint32_t size_bytes;
+};
+
+/* Finds the code that has the instruction at ADDRESS. */
+bool v8_find_code(const struct runtime_process *process, uint64_t address, struct v8_code *code);
+/* The BytecodeArray that CODE was compiled from by Sparkplug; 0: it was not. */
+uint64_t v8_find_code_bytecode(const struct runtime_process *process, const struct v8_code *code);
+/*
+ * The functions that run at RETURN_ADDRESS in CODE, which Maglev or TurboFan has compiled,
+ * innermost first. RETURN_ADDRESS 0: only the outermost one is known. 0: it is no such code.
+ */
+size_t v8_read_code_frames(const struct runtime_process *process, const struct v8_code *code,
+			   uint64_t return_address, struct runtime_frame *frames, size_t capacity);
+
+/* --- v8_names.c ------------------------------------------------------------------------------- */
+
 /* Reads the string WORD as UTF-8. Returns false if it is none, or is empty. */
 bool v8_read_string(const struct runtime_process *process, uint64_t word, char *text,
 		    size_t capacity);

@@ -8,56 +8,89 @@
 #include "tests/language/told_native.h"
 
 /*
- * The program prints its stack, innermost function first, and waits below Atomics.wait(). It has a
- * method, a closure, a function without a name, one that is named by what it is assigned to, a
- * generator, an asynchronous function, names that are not ASCII, and functions of V8 that call back.
- * A comment tells the line of each function. The argument is how often all of it runs before.
+ * tell() prints the stack of its caller, innermost function first. A comment in the program tells the
+ * line of each function.
  */
-static const char program[] =
-	"const fs = require('fs');\n"
-	"const lines = process._eval.split('\\n');\n"
-	"function tell() {\n"
-	"  Error.stackTraceLimit = Infinity;\n"
-	"  Error.prepareStackTrace = (error, calls) => calls;\n"
-	"  let text = '';\n"
-	"  for (const call of new Error().stack.slice(1)) {\n"
-	"    if (call.isAsync && call.isAsync()) break;\n"
-	"    const name = call.getFunctionName() || '<anonymous>';\n"
-	"    const line = lines.findIndex(line => line.includes('/*' + name + '*/')) + 1;\n"
-	"    const file = (call.getFileName() || '').split('/').pop();\n"
-	"    text += '[js] ' + name + ' ' + file + (file == '[eval]' && line ? ' ' + line : '') + '\\n';\n"
-	"  }\n"
-	"  fs.writeSync(1, text + 'END\\n');\n"
-	"}\n"
+#define TELL                                                                                        \
+	"const fs = require('fs');\n"                                                               \
+	"const lines = process._eval.split('\\n');\n"                                               \
+	"function tell() {\n"                                                                       \
+	"  Error.stackTraceLimit = Infinity;\n"                                                     \
+	"  Error.prepareStackTrace = (error, calls) => calls;\n"                                    \
+	"  let text = '';\n"                                                                        \
+	"  for (const call of new Error().stack.slice(1)) {\n"                                      \
+	"    if (call.isAsync && call.isAsync()) break;\n"                                          \
+	"    const name = call.getFunctionName() || '<anonymous>';\n"                               \
+	"    const line = lines.findIndex(line => line.includes('/*' + name + '*/')) + 1;\n"        \
+	"    const file = (call.getFileName() || '').split('/').pop();\n"                           \
+	"    text += '[js] ' + name + ' ' + file + (file == '[eval]' && line ? ' ' + line : '');\n" \
+	"    text += '\\n';\n"                                                                      \
+	"  }\n"                                                                                     \
+	"  fs.writeSync(1, text + 'END\\n');\n"                                                     \
+	"}\n"                                                                                       \
 	"const words = new Int32Array(new SharedArrayBuffer(4));\n"
-	"function /*innermost*/ innermost(last) {\n"
-	"  if (last) { tell(); Atomics.wait(words, 0, 0, 100000); }\n"
-	"}\n"
-	"class Shop {\n"
-	"  /*total*/ total(n, last) {\n"
-	"    const nested = /*nested*/ () => innermost(last);\n"
-	"    return n === 0 ? nested() : this.total(n - 1, last);\n"
-	"  }\n"
-	"  static make() { return new Shop(); }\n"
-	"}\n"
-	"const \u00fcberpr\u00fcfen = function (last) { /*\u00fcberpr\u00fcfen*/\n"
-	"  return [1].map(() => Shop.make().total(3, last));\n"
-	"};\n"
-	"function /*\u6f22*/ \u6f22(last) { [2, 1].sort(\n"
-	"  function /*compare*/ compare() { \u00fcberpr\u00fcfen(last); last = false; return 1; }); }\n"
-	"function* /*generate*/ generate(last) { yield \u6f22(last); }\n"
-	"async function /*coroutine*/ coroutine(last) { generate(last).next(); }\n"
-	"const object = { inferred: null };\n"
-	"object.inferred = function (last) { /*object.inferred*/ coroutine(last); };\n"
-	"function /*run*/ run(last) { object.inferred(last); }\n"
-	"for (let i = 0; i < +process.argv[1]; i++) run(false);\n"
-	"run(true);\n";
 
-static void check_version(const char *node)
+/*
+ * The program waits below Atomics.wait(). It has a method, a closure, a function without a name, one
+ * that is named by what it is assigned to, a generator, an asynchronous function, names that are not
+ * ASCII, and functions of V8 that call back.
+ */
+static const char interpreted[] =
+	TELL "function /*innermost*/ innermost() {\n"
+	     "  tell();\n"
+	     "  Atomics.wait(words, 0, 0, 100000);\n"
+	     "}\n"
+	     "class Shop {\n"
+	     "  /*total*/ total(n) {\n"
+	     "    const nested = /*nested*/ () => innermost();\n"
+	     "    return n === 0 ? nested() : this.total(n - 1);\n"
+	     "  }\n"
+	     "  static make() { return new Shop(); }\n"
+	     "}\n"
+	     "const \u00fcberpr\u00fcfen = function () { /*\u00fcberpr\u00fcfen*/\n"
+	     "  return [1].map(() => Shop.make().total(3));\n"
+	     "};\n"
+	     "function /*\u6f22*/ \u6f22() {\n"
+	     "  [2, 1].sort(function /*compare*/ compare() { return \u00fcberpr\u00fcfen(); });\n"
+	     "}\n"
+	     "function* /*generate*/ generate() { yield \u6f22(); }\n"
+	     "async function /*coroutine*/ coroutine() { generate().next(); }\n"
+	     "const object = { inferred: null };\n"
+	     "object.inferred = function () { /*object.inferred*/ coroutine(); };\n"
+	     "function /*run*/ run() { object.inferred(); }\n"
+	     "run();\n";
+
+/*
+ * All functions are compiled before the last call, and put into each other: hook() is too long for
+ * that. The loop itself is compiled while it runs.
+ */
+static const char compiled[] =
+	TELL "const last = 300000;\n"
+	     "const hook = eval('(function hook(i) {' + 'if (i < 0) i++;'.repeat(200) +\n"
+	     "  'if (i === last) { tell(); Atomics.wait(words, 0, 0, 100000); } return i; })');\n"
+	     "function /*add*/ add(i) { return hook(i) + 1; }\n"
+	     "class Box {\n"
+	     "  constructor(value) { this.value = value; }\n"
+	     "  /*sum*/ sum(i) { return this.value + add(i) * 2 + this.other(i); }\n"
+	     "  /*other*/ other(i) { return i & 1; }\n"
+	     "}\n"
+	     "const /*arrow*/ arrow = (box, i) => box.other(i) + box.sum(i);\n"
+	     "function /*recurse*/ recurse(box, i, n) {\n"
+	     "  return n ? recurse(box, i, n - 1) + 1 : arrow(box, i);\n"
+	     "}\n"
+	     "function /*outer*/ outer(box, i) { return recurse(box, i, 2) + box.other(i); }\n"
+	     "const box = new Box(7);\n"
+	     "let sum = 0;\n"
+	     "for (let i = 0; i <= last; i++) sum += outer(box, i);\n"
+	     "fs.writeSync(2, String(sum));\n";
+
+static bool check_program(const char *node, const char *program, const char *label)
 {
-	char *const argv[] = { (char *)node, (char *)"-e", (char *)program, (char *)"0", NULL };
+	char *const argv[] = { (char *)node, (char *)"-e", (char *)program, NULL };
+	char name[64];
 
-	told_check_program_by(told_check_native, argv, node);
+	snprintf(name, sizeof(name), "%s, %s", node, label);
+	return told_check_program_by(told_check_native, argv, name);
 }
 
 int main(void)
@@ -66,6 +99,7 @@ int main(void)
 						"node18", "node20", "node22", "node24" };
 
 	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++)
-		check_version(versions[i]);
+		if (check_program(versions[i], interpreted, "interpreted"))
+			check_program(versions[i], compiled, "compiled");
 	return told_done("node");
 }

@@ -121,6 +121,21 @@ bool live_process_start(struct live_process *process, char *const argv[])
 	return process->pid > 0;
 }
 
+/* Whether the first thread waits in the kernel. */
+static bool live_is_asleep(const struct live_process *process)
+{
+	char path[64], state = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", process->pid);
+	file = fopen(path, "re");
+	if (file && fscanf(file, "%*d %*[^)]) %c", &state) != 1)
+		state = 0;
+	if (file)
+		fclose(file);
+	return state == 'S';
+}
+
 bool live_process_await(struct live_process *process, char *text, size_t capacity)
 {
 	struct pollfd ready = { .fd = process->output, .events = POLLIN };
@@ -139,7 +154,9 @@ bool live_process_await(struct live_process *process, char *text, size_t capacit
 	if (!end)
 		return false;
 	*end = '\0';
-	usleep(20000); /* until the program waits */
+	for (unsigned i = 0; i < PRINTED_WITHIN_MS && !live_is_asleep(process); i++)
+		usleep(1000);
+	usleep(20000); /* in case it was the wait for something else */
 	return live_open_memory(process) && live_read_thread_pointer(process) &&
 	       live_find_runtimes(process);
 }
