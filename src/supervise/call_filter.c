@@ -36,7 +36,8 @@ void call_filter_add_values(struct call_filter *filter, int call, unsigned argum
 			    const uint32_t *values, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		call_filter_add_if(filter, call, 1, SCMP_CMP32(argument, SCMP_CMP_EQ, values[i]));
+		call_filter_add_if(filter, call, 1,
+				   SCMP_CMP32(argument, SCMP_CMP_EQ, values[i], 0));
 }
 
 void call_filter_add_without(struct call_filter *filter, int call, unsigned argument, uint64_t bits)

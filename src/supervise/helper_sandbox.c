@@ -103,18 +103,18 @@ static void helper_sandbox_add_client(struct call_filter *filter)
 
 	call_filter_add(filter, helper_sandbox_client_calls, COUNT(helper_sandbox_client_calls));
 	for (size_t i = 0; i < COUNT(families) * COUNT(helper_sandbox_sockets); i++)
-		call_filter_add_if(
-			filter, CALL(socket), 3,
-			SCMP_A0_32(SCMP_CMP_EQ, families[i % COUNT(families)]),
-			SCMP_A1_32(SCMP_CMP_MASKED_EQ, SOCKET_TYPE,
-				   helper_sandbox_sockets[i / COUNT(families)].type),
-			SCMP_A2_32(SCMP_CMP_EQ,
-				   helper_sandbox_sockets[i / COUNT(families)].protocol));
+		call_filter_add_if(filter, CALL(socket), 3,
+				   SCMP_A0_32(SCMP_CMP_EQ, families[i % COUNT(families)], 0),
+				   SCMP_A1_32(SCMP_CMP_MASKED_EQ, SOCKET_TYPE,
+					      helper_sandbox_sockets[i / COUNT(families)].type),
+				   SCMP_A2_32(SCMP_CMP_EQ,
+					      helper_sandbox_sockets[i / COUNT(families)].protocol,
+					      0));
 	/*
 	 * libcurl wakes its resolver's thread through a pair of streams. A pair of datagram sockets
 	 * could reach any datagram socket on the host: such a socket sends to addresses.
 	 */
-	call_filter_add_if(filter, CALL(socketpair), 2, SCMP_A0_32(SCMP_CMP_EQ, AF_UNIX),
+	call_filter_add_if(filter, CALL(socketpair), 2, SCMP_A0_32(SCMP_CMP_EQ, AF_UNIX, 0),
 			   SCMP_A1_32(SCMP_CMP_MASKED_EQ, SOCKET_TYPE, SOCK_STREAM));
 }
 
@@ -134,7 +134,7 @@ static struct xtop_error *helper_sandbox_filter_calls(bool connects)
 	call_filter_add(&filter, helper_sandbox_calls, COUNT(helper_sandbox_calls));
 	call_filter_add_values(&filter, CALL(fcntl), 1, helper_sandbox_fcntls,
 			       COUNT(helper_sandbox_fcntls));
-	call_filter_add_if(&filter, CALL(fcntl), 2, SCMP_A1_32(SCMP_CMP_EQ, F_SETFL),
+	call_filter_add_if(&filter, CALL(fcntl), 2, SCMP_A1_32(SCMP_CMP_EQ, F_SETFL, 0),
 			   SCMP_A2_32(SCMP_CMP_MASKED_EQ, O_ASYNC, 0));
 	call_filter_add_values(&filter, CALL(ioctl), 1, helper_sandbox_ioctls,
 			       COUNT(helper_sandbox_ioctls));
