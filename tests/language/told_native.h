@@ -19,11 +19,13 @@ static inline void told_check_native(struct live_process *live, const char *vers
 	const struct sample_vcpu *vcpu = live_stack_copy(live, buffer);
 	struct space *space = live_stack_create_space(live);
 	const struct unwind_spaces spaces = { .user = space_for_unwind(space), .user_whole = true };
+	struct resolver_counts counts = { 0 };
 	const struct runtimes_sample sample = { .vcpu = vcpu,
 						.stack = &stack,
 						.space = space,
 						.memory = live->memory,
-						.root = live->root };
+						.root = live->root,
+						.counts = &counts };
 	struct program_stack program = { .n = 0 };
 	struct runtimes *runtimes;
 	struct frames *frames;
