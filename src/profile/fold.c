@@ -12,6 +12,8 @@
 #define FOLD_MAX_MARKS   4    /* [truncated] in one stack */
 #define FOLD_MORE_FRAMES 1024 /* further frames that found_by gets room for, when it grows */
 
+_Static_assert(UNWIND_MAX_FRAMES + 2 + FOLD_MAX_MARKS <= SNAPSHOT_MAX_DEPTH,
+	       "the deepest walk, with process and thread, fits into a stack of the profile");
 _Static_assert(N_UNWIND_BYS <= 8, "found_by has a byte for each frame");
 
 /* --- whose code the sample ran ---------------------------------------------------------------- */
@@ -361,12 +363,12 @@ static size_t fold_find_program_start(const struct fold *fold, unsigned loop, un
 
 /*
  * Pushes the program's functions from END - 1 down to START, outermost first; the innermost ones if
- * not all have room. Returns how many frames there are then.
+ * not all have room. N_LEFT frames of the stack come later. Returns how many frames there are then.
  */
-static size_t fold_push_program(struct fold *fold, size_t n, size_t start, size_t end)
+static size_t fold_push_program(struct fold *fold, size_t n, size_t start, size_t end,
+				unsigned n_left)
 {
-	/* The frames of the stack need room, too. */
-	size_t taken = n + fold->stack.n_frames + FOLD_MAX_MARKS;
+	size_t taken = n + n_left + FOLD_MAX_MARKS;
 	size_t room = taken < SNAPSHOT_MAX_DEPTH ? SNAPSHOT_MAX_DEPTH - taken : 0;
 
 	if (end - start > room)
@@ -377,10 +379,11 @@ static size_t fold_push_program(struct fold *fold, size_t n, size_t start, size_
 }
 
 /* fold_push_program() with the functions that the LOOP-th call runs. */
-static size_t fold_push_loop(struct fold *fold, size_t n, unsigned loop, unsigned n_loops)
+static size_t fold_push_loop(struct fold *fold, size_t n, unsigned loop, unsigned n_loops,
+			     unsigned n_left)
 {
 	return fold_push_program(fold, n, fold_find_program_start(fold, loop, n_loops),
-				 fold_find_program_start(fold, loop + 1, n_loops));
+				 fold_find_program_start(fold, loop + 1, n_loops), n_left);
 }
 
 /* Pushes ID, the frame I of the stack. Returns how many frames there are then. */
@@ -436,13 +439,13 @@ static size_t fold_push_merged(struct fold *fold, size_t n, struct name_answer *
 		n_loops += fold_is_loop(fold, fold->named[i], found);
 	loop = n_loops;
 	if (!n_loops)
-		n = fold_push_loop(fold, n, 0, 1);
+		n = fold_push_loop(fold, n, 0, 1, fold->stack.n_frames);
 	for (unsigned i = fold->stack.n_frames; i > 0; i--) {
 		size_t before = n;
 
 		pushed = fold_is_loop(fold, fold->named[i - 1], found);
 		if (pushed)
-			n = fold_push_loop(fold, n, --loop, n_loops);
+			n = fold_push_loop(fold, n, --loop, n_loops, i - 1);
 		pushed &= n > before;
 		if (!pushed)
 			n = fold_push_one(fold, n, i - 1, fold->named[i - 1]);
@@ -466,7 +469,7 @@ static size_t fold_push_native(struct fold *fold, size_t n, struct name_answer *
 		uint32_t id = fold->named[i - 1];
 
 		if (start < end)
-			n = fold_push_program(fold, n, start, end);
+			n = fold_push_program(fold, n, start, end, i - 1);
 		else if (!pushed || !fold_is_loop(fold, id, FRAME_NONE))
 			n = fold_push_one(fold, n, i - 1, id);
 		pushed = start < end || (pushed && fold_is_loop(fold, id, FRAME_NONE));

@@ -246,17 +246,18 @@ static void test_pieces(void)
 static void test_depth(void)
 {
 	memset(words, 0, sizeof(words));
-	for (size_t i = 0; i < 1000; i++)
+	for (size_t i = 0; i < STACK_WORDS / 2; i++)
 		frame(2 * i, at(2 * i + 2), F + 1 + i);
 	begin(H + 16, at(0));
-	unwind(NULL, 2002);
+	unwind(NULL, STACK_WORDS);
 	check(stack.n_frames == UNWIND_MAX_FRAMES && stack.stop == UNWIND_TOO_DEEP,
 	      "deep: %u frames, stop %d", stack.n_frames, stack.stop);
-	check(stack.frames[511].address == F + 511, "the last frame that fits");
+	check(stack.frames[UNWIND_MAX_FRAMES - 1].address == F + UNWIND_MAX_FRAMES - 1,
+	      "the last frame that fits");
 
-	frame(2 * 510, 0, F + 511);
+	frame(2 * (UNWIND_MAX_FRAMES - 2), 0, F + UNWIND_MAX_FRAMES - 1);
 	begin(H + 16, at(0));
-	unwind(NULL, 2002);
+	unwind(NULL, STACK_WORDS);
 	check(stack.n_frames == UNWIND_MAX_FRAMES && stack.stop == UNWIND_COMPLETE,
 	      "just deep enough: %u frames, stop %d", stack.n_frames, stack.stop);
 }

@@ -276,8 +276,8 @@ static void test_loops(void)
 static void test_deep(void)
 {
 	record_begin(AT(LEAF, 4), TASK);
-	record_piece(TASK, 600);
-	for (size_t i = 0; i < 600; i++)
+	record_piece(TASK, UNWIND_MAX_FRAMES + 88);
+	for (size_t i = 0; i < UNWIND_MAX_FRAMES + 88; i++)
 		put(TASK + 8 * i, AT(LEAF, 8));
 	unwind_as(UNWIND_AUTO);
 	check(made.stack.n_frames == UNWIND_MAX_FRAMES && made.stack.stop == UNWIND_TOO_DEEP,

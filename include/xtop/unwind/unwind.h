@@ -12,7 +12,8 @@
 #include "xtop/language/language.h"
 #include "xtop/sample/sample.h"
 
-#define UNWIND_MAX_FRAMES 512
+/* As many as SAMPLE_STACK_LIMIT_BYTES hold, if each has a return address and another word. */
+#define UNWIND_MAX_FRAMES (SAMPLE_STACK_LIMIT_BYTES / 16)
 
 /* --- tables.c: the tables of one image -------------------------------------------------------- */
 
