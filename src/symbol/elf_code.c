@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "xtop/unwind/code.h"
+#include "xtop/unwind/entry_jumps.h"
 
 struct elf_code {
 	struct image *image; /* owns this */
@@ -49,6 +50,30 @@ static bool elf_code_find_function(void *context, uint64_t address, uint64_t *st
 	const struct elf_code *code = context;
 
 	return image_find_code(code->image, address, start, end);
+}
+
+/* Code of a kernel that has just begun may use its physical addresses. */
+static bool elf_code_place(void *context, uint64_t target, uint64_t *address)
+{
+	const struct elf_code *code = context;
+
+	for (size_t i = 0; i < code->n_segments; i++) {
+		const Elf64_Phdr *segment = &code->segments[i];
+
+		if (target - segment->p_vaddr < segment->p_filesz) {
+			*address = target;
+			return true;
+		}
+	}
+	for (size_t i = 0; i < code->n_segments; i++) {
+		const Elf64_Phdr *segment = &code->segments[i];
+
+		if (target - segment->p_paddr < segment->p_filesz) {
+			*address = segment->p_vaddr + (target - segment->p_paddr);
+			return true;
+		}
+	}
+	return false;
 }
 
 static void elf_code_close(void *context)
@@ -96,6 +121,8 @@ struct xtop_error *elf_code_attach(struct elf_file *file, int fd, struct image *
 		free(code);
 		return NULL;
 	}
+	if (!is_arm32)
+		entry_jumps_find(&source, elf_code_place, code, &source.entries);
 	return is_arm32 ? unwind_tables_build_links(&image->tables, &source)
 			: unwind_tables_build_computed(&image->tables, &source, start, end);
 }

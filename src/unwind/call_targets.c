@@ -191,7 +191,7 @@ static bool call_targets_begins(struct call_targets *targets, const struct code_
 	uint8_t before[CALL_BEFORE_BYTES];
 
 	if (offset < CALL_BEFORE_BYTES ||
-	    address == source->entries.elf || address == source->entries.pvh ||
+	    entry_points_lie_in(&source->entries, address, address + 1) ||
 	    source->read(source->context, address - CALL_BEFORE_BYTES, before,
 			 CALL_BEFORE_BYTES) != CALL_BEFORE_BYTES ||
 	    targets->machine->ends_function(before))

@@ -121,6 +121,8 @@ static struct call_targets *computed_find_or_create_targets(struct computed *com
 		call_targets_add(work->targets, entries->elf);
 	if (work->targets && entries->pvh)
 		call_targets_add(work->targets, entries->pvh);
+	for (unsigned i = 0; work->targets && i < entries->n_jumps; i++)
+		call_targets_add(work->targets, entries->jumps[i]);
 	return work->targets;
 }
 
@@ -213,7 +215,7 @@ static bool computed_is_outermost(const struct computed *computed, uint64_t star
 {
 	const struct entry_points *entries = &computed->source.entries;
 
-	return entries->elf - start < end - start || entries->pvh - start < end - start ||
+	return entry_points_lie_in(entries, start, end) ||
 	       flow_begins_chain(computed->work->flow, start);
 }
 

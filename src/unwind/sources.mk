@@ -3,6 +3,7 @@ libxtop_a_SOURCES += \
 	include/xtop/unwind/cfi.h \
 	include/xtop/unwind/code.h \
 	include/xtop/unwind/disassemble.h \
+	include/xtop/unwind/entry_jumps.h \
 	include/xtop/unwind/exidx.h \
 	include/xtop/unwind/go.h \
 	include/xtop/unwind/orc.h \
@@ -48,6 +49,7 @@ libxtop_a_SOURCES += \
 	src/unwind/entry.h \
 	src/unwind/entry_arm32.c \
 	src/unwind/entry_arm64.c \
+	src/unwind/entry_jumps_x86.c \
 	src/unwind/entry_x86.c \
 	src/unwind/exidx.c \
 	src/unwind/exidx.h \

@@ -28,12 +28,26 @@ struct loads {
 };
 
 /*
- * The addresses at which an image begins to run: e_entry, and the one in Xen's note for PVH guests.
- * 0: no such entry.
+ * The addresses at which an image begins to run: e_entry, the one in Xen's note for PVH guests, and
+ * those to which jumps lead from there. 0: no such entry.
  */
+#define ENTRY_MAX_JUMPS 4
 struct entry_points {
 	uint64_t elf, pvh;
+	uint64_t jumps[ENTRY_MAX_JUMPS];
+	unsigned n_jumps;
 };
+
+/* Whether an entry lies in [START, END). */
+static inline bool entry_points_lie_in(const struct entry_points *entries, uint64_t start,
+				       uint64_t end)
+{
+	bool found = entries->elf - start < end - start || entries->pvh - start < end - start;
+
+	for (unsigned i = 0; i < entries->n_jumps && !found; i++)
+		found = entries->jumps[i] - start < end - start;
+	return found;
+}
 
 enum loads_result {
 	LOADS_READ,
