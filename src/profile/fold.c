@@ -213,7 +213,8 @@ static void fold_note_found_by(struct fold *fold, uint32_t id, enum unwind_by by
 }
 
 /* Names one entry of a stack. The answer is valid until the next call. */
-static const struct name_answer *fold_frame(struct fold *fold, const struct unwind_frame *frame)
+static inline const struct name_answer *fold_frame(struct fold *fold,
+						   const struct unwind_frame *frame)
 {
 	bool user = frame->flags & FRAME_USER;
 	const struct name_answer *answer;

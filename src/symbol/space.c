@@ -155,7 +155,7 @@ static bool mapping_find_symbol(const struct mapping *mapping, uint64_t address,
 
 	if (address < mapping->start || address >= mapping->end || !mapping->image)
 		return false;
-	symtab = image_symtab(mapping->image);
+	symtab = mapping->image->symtab ? mapping->image->symtab : image_symtab(mapping->image);
 	if (!symtab || !symtab_find(symtab, address - mapping->bias, entry))
 		return false;
 	entry->start += mapping->bias;
@@ -252,11 +252,11 @@ static void space_find_code(const struct unwind_space *unwind, uint64_t address,
 	code->bias = mapping->bias;
 	if (!mapping->image)
 		return;
-	if (!tables_needed) {
-		code->tables = &mapping->image->tables;
+	if (tables_needed)
+		image_build_tables(mapping->image);
+	code->tables = &mapping->image->tables;
+	if (!tables_needed || !mapping->image->parts)
 		return;
-	}
-	image_build_tables(mapping->image);
 	code->tables = image_tables(mapping->image, address - mapping->bias, &start, &end);
 	space_limit_code(code, address, start, end);
 }

@@ -553,20 +553,26 @@ static size_t symtab_resumed(const struct symtab *tab, size_t index, uint64_t ad
 	return tab->resumes[n - 1].entry;
 }
 
+static inline const char *symtab_name(const struct symtab *tab, size_t index)
+{
+	uint32_t name = tab->name_offsets[index];
+
+	return tab->late ? late_names_find(tab->late, name) : tab->names + name;
+}
+
 struct symtab_entry symtab_at(const struct symtab *tab, size_t index)
 {
 	uint64_t start = symtab_start(tab, index);
-	uint32_t name = tab->name_offsets[index];
 
 	return (struct symtab_entry){ .start = start,
 				      .end = start + tab->sizes[index],
-				      .name = tab->late ? late_names_find(tab->late, name)
-							: tab->names + name };
+				      .name = symtab_name(tab, index) };
 }
 
 bool symtab_find(const struct symtab *tab, uint64_t address, struct symtab_entry *entry)
 {
-	struct symtab_entry found;
+	const char *name;
+	uint64_t start;
 	size_t index;
 
 	assert(tab->sealed);
@@ -580,10 +586,13 @@ bool symtab_find(const struct symtab *tab, uint64_t address, struct symtab_entry
 		if (address - symtab_start(tab, index) >= tab->sizes[index])
 			return false;
 	}
-	found = symtab_at(tab, index);
-	if (!found.name)
+	name = symtab_name(tab, index);
+	if (!name)
 		return false;
-	*entry = found;
+	start = symtab_start(tab, index);
+	*entry = (struct symtab_entry){ .start = start,
+					.end = start + tab->sizes[index],
+					.name = name };
 	return true;
 }
 
