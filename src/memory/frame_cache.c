@@ -526,7 +526,7 @@ void frame_cache_set_limit(struct frame_cache *cache, uint64_t maps_per_s, uint6
 
 void frame_cache_drop(struct frame_cache *cache)
 {
-	for (size_t i = 0; i < cache->n_slots; i++) {
+	for (size_t i = 0; i < cache->n_slots && cache->n_taken; i++) {
 		if (!cache->slots[i].taken)
 			continue; /* a write would give the page of a free slot memory */
 		cache_unmap(cache, &cache->slots[i]);

@@ -686,16 +686,20 @@ void control_set_linux_stacks(struct control *control, const struct linux_stacks
 	atomic_store_explicit(&control->stacks_sequence, sequence + 2, memory_order_release);
 }
 
-bool control_get_linux_stacks(const struct control *control, struct linux_stacks *stacks)
+bool control_get_linux_stacks(const struct control *control, uint64_t *version,
+			      struct linux_stacks *stacks)
 {
 	uint64_t before, words[STACKS_WORDS];
 
 	before = atomic_load_explicit(&control->stacks_sequence, memory_order_acquire);
+	if (before == *version)
+		return false;
 	/* Acquire: the number below is read after these words. */
 	for (size_t i = 0; i < STACKS_WORDS; i++)
 		words[i] = atomic_load_explicit(&control->stacks[i], memory_order_acquire);
 	if (before & 1 || GET(stacks_sequence) != before)
 		return false;
 	memcpy(stacks, words, sizeof(words));
+	*version = before;
 	return true;
 }

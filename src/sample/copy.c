@@ -55,7 +55,7 @@ void copy_poll_stacks(struct copier *copier)
 {
 	struct linux_stacks stacks;
 
-	if (!control_get_linux_stacks(copier->control, &stacks))
+	if (!control_get_linux_stacks(copier->control, &copier->stacks_version, &stacks))
 		return;
 	if (stacks_are_32(&stacks) ? !stacks_32_check(&stacks) : !stacks_check(&stacks))
 		stacks.current_per_cpu = 0;
@@ -141,23 +141,19 @@ void copy_vcpu(struct copier *copier, const struct registers *regs, bool user, c
 	copy_all(copier, regs, user, to, copied);
 }
 
-struct sample_vcpu copy_head(const struct copied *copied, const struct registers *regs, bool user,
-			     uint16_t vcpu, enum vcpu_state state)
+void copy_head(const struct copied *copied, const struct registers *regs, bool user, uint16_t vcpu,
+	       enum vcpu_state state, struct sample_vcpu *head)
 {
-	struct sample_vcpu head = {
-		.size_bytes = (uint32_t)(sizeof(head) + copied->size_bytes),
-		.vcpu = vcpu,
-		.state = (uint8_t)state,
-		.user = user,
-		.n_stacks = (uint8_t)copied->n_stacks,
-		.stack_cut = (uint8_t)copied->stack_cut,
-		.user_cut = (uint8_t)copied->user_cut,
-		.task = copied->task,
-		.regs = *regs,
-	};
-
-	sample_set_frame(&head, copied->frame);
-	return head;
+	head->size_bytes = (uint32_t)(sizeof(*head) + copied->size_bytes);
+	head->vcpu = vcpu;
+	head->state = (uint8_t)state;
+	head->user = user;
+	head->n_stacks = (uint8_t)copied->n_stacks;
+	head->stack_cut = (uint8_t)copied->stack_cut;
+	head->user_cut = (uint8_t)copied->user_cut;
+	head->task = copied->task;
+	head->regs = *regs;
+	sample_set_frame(head, copied->frame);
 }
 
 size_t copy_prepare(struct copier *copier, const struct registers *regs, bool user)
@@ -169,33 +165,33 @@ size_t copy_prepare(struct copier *copier, const struct registers *regs, bool us
 }
 
 /* Finds the RUNNING task. If that is not TASK, maps the pages that a copy of it needs. */
-static void copy_prepare_running(struct copy *copy, uint64_t task, struct copy_task *running)
+static void copy_prepare_running(struct copier *copier, uint64_t per_cpu_base,
+				 struct memory_root root, uint64_t task, struct copy_task *running)
 {
-	bool is_arm64 = copy->regs->arch == ARCH_ARM64;
+	bool is_arm64 = root.width == ROOT_ARM64;
+	/* Registers that lead to the per-CPU variables, and to no stack. */
+	struct registers regs = { .arch = is_arm64 ? ARCH_ARM64 : ARCH_X86,
+				  .gs_base_kernel = per_cpu_base };
+	struct copied copied = { .task = 0 };
+	struct copy copy = { .copier = copier, .regs = &regs, .copied = &copied, .own = root };
 
-	*running = is_arm64 ? stacks_arm64_find_running(copy) : stacks_find_running(copy);
+	piece_writer_begin(&copy.writer, copier->cache, NULL, copier->now_ns);
+	*running = is_arm64 ? stacks_arm64_find_running(&copy) : stacks_find_running(&copy);
 	if (!running->task || running->task == task)
 		return;
 	if (is_arm64)
-		stacks_arm64_map_task(copy, running);
+		stacks_arm64_map_task(&copy, running);
 	else
-		stacks_map_task(copy, running);
+		stacks_map_task(&copy, running);
 }
 
 void copy_prepare_task(struct copier *copier, uint64_t per_cpu_base, struct memory_root root,
 		       struct copy_task *running)
 {
-	/* Registers that lead to the per-CPU variables, and to no stack. */
-	struct registers regs = { .arch = root.width == ROOT_ARM64 ? ARCH_ARM64 : ARCH_X86,
-				  .gs_base_kernel = per_cpu_base };
-	struct copied copied = { .task = 0 };
-	struct copy copy = { .copier = copier, .regs = &regs, .copied = &copied, .own = root };
 	uint64_t task = running->task;
 
 	*running = (struct copy_task){ .task = 0 };
-	if (!copier->stacks.current_per_cpu || stacks_are_32(&copier->stacks) ||
-	    (root.width != ROOT_ARM64 && !per_cpu_base))
-		return;
-	piece_writer_begin(&copy.writer, copier->cache, NULL, copier->now_ns);
-	copy_prepare_running(&copy, task, running);
+	if (copier->stacks.current_per_cpu && !stacks_are_32(&copier->stacks) &&
+	    (root.width == ROOT_ARM64 || per_cpu_base))
+		copy_prepare_running(copier, per_cpu_base, root, task, running);
 }

@@ -26,11 +26,11 @@ void copy_vcpu(struct copier *copier, const struct registers *regs, bool user, c
 	       struct copied *copied);
 
 /*
- * After the stop: the head of VCPU's part of a record. COPIED, REGS and USER are what the caller of
- * copy_vcpu() has; the copied bytes come after the head.
+ * After the stop: fills HEAD, the head of VCPU's part of a record. COPIED, REGS and USER are what
+ * the caller of copy_vcpu() has; the copied bytes come after the head.
  */
-struct sample_vcpu copy_head(const struct copied *copied, const struct registers *regs, bool user,
-			     uint16_t vcpu, enum vcpu_state state);
+void copy_head(const struct copied *copied, const struct registers *regs, bool user, uint16_t vcpu,
+	       enum vcpu_state state, struct sample_vcpu *head);
 
 /*
  * Outside the stop: maps the pages that copy_vcpu() would need for REGS now. Returns how many bytes

@@ -144,9 +144,8 @@ static bool crash_sampler_judge(struct crash_sampler *sampler, unsigned faults)
 static void crash_sampler_build_heads(const struct crash_sampler *sampler, char *to)
 {
 	for (unsigned i = 0; i < sampler->n_wanted; i++) {
-		*(struct sample_vcpu *)to =
-			copy_head(&sampler->copied[i], &sampler->wanted[i].regs,
-				  sampler->wanted[i].user, sampler->wanted[i].number, VCPU_RUNNING);
+		copy_head(&sampler->copied[i], &sampler->wanted[i].regs, sampler->wanted[i].user,
+			  sampler->wanted[i].number, VCPU_RUNNING, (struct sample_vcpu *)to);
 		to += sizeof(struct sample_vcpu) + sampler->copied[i].size_bytes;
 	}
 }

@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "xtop/base/cleanup.h"
+#include "xtop/base/types.h"
 
 #define RING_CACHE_LINE 64
 /* The largest page size of all machines that xtop runs on: the ring's bytes begin at a page. */
@@ -46,6 +47,7 @@ struct ring {
 	struct ring_shared *shared;
 	unsigned char *bytes;
 	size_t size;
+	bool is_populated; /* the producer's pages have memory */
 	int fd; /* the memory's descriptor in the process that created the ring; else -1 */
 	/*
 	 * Each side keeps its own counter here, in its own memory, and only publishes it. The other
@@ -133,11 +135,23 @@ static struct xtop_error *ring_open(int fd, size_t size, struct ring **ringp)
 static void ring_populate(struct ring *ring)
 {
 #ifdef MADV_POPULATE_WRITE
-	if (ring->size <= RING_POPULATED_BYTES)
-		madvise(ring->bytes, 2 * ring->size, MADV_POPULATE_WRITE);
+	ring->is_populated =
+		ring->size <= RING_POPULATED_BYTES &&
+		madvise(ring->bytes, 2 * ring->size, MADV_POPULATE_WRITE) == 0;
 #else
 	(void)ring;
 #endif
+}
+
+void ring_touch(const struct ring *ring, void *room, size_t size_bytes)
+{
+	volatile char *bytes = room;
+
+	if (ring->is_populated)
+		return;
+	for (size_t i = 0; i < size_bytes; i += GUEST_PAGE_SIZE)
+		bytes[i] = 0;
+	bytes[size_bytes - 1] = 0;
 }
 
 void ring_adopt_producer(struct ring *ring)

@@ -127,6 +127,7 @@ void run_time_update(struct run_time *run_time, unsigned n_vcpus, struct guest_l
 		run_time->vcpus[i].cpu_ns = look->cpu_ns[i];
 		run_time->vcpus[i].told_ns = run_time->vcpus[i].new_told_ns;
 		run_time->vcpus[i].was_told = run_time->vcpus[i].is_told;
+		run_time->vcpus[i].is_told = false;
 		run_time->vcpus[i].state = look->states[i];
 	}
 	run_time->time_ns = look->time_ns;

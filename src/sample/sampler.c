@@ -44,6 +44,7 @@
 #define SAMPLER_PAUSED_LOOKS   4
 #define SAMPLER_PAUSED_LOOK_NS 500000                     /* between these looks */
 #define SAMPLER_HOLD_NS        (FRAME_CACHE_ROUND_NS / 2) /* before frame_cache_sweep() unmaps */
+#define SAMPLER_CLEAN_NS       5000000                    /* shortest time between cleanings up */
 /*
  * A sample of a Linux guest may wait in the ring for this time. A program's files are read when its
  * process is first seen. In the deterministic lab this takes 2 s for all programs of a server.
@@ -81,6 +82,8 @@ static void sampler_look_inside(struct sampler *sampler)
 {
 	unsigned n_vcpus = sampler->guest->info.n_vcpus;
 
+	if (!sampler->copier.stacks.current_per_cpu)
+		return; /* no Linux, as far as is known */
 	sampler_begin_reading(sampler);
 	per_cpu_find_lock_waits(&sampler->per_cpus, &sampler->copier, n_vcpus, &sampler->look);
 	run_time_read(&sampler->run_time, &sampler->per_cpus, &sampler->copier, n_vcpus);
@@ -183,11 +186,9 @@ static void sampler_update_cache(struct sampler *sampler, const char *room)
 	}
 }
 
-/* Once in SAMPLER_HOLD_NS: keeps the pages mapped that the next sample of a sleeping vCPU needs. */
+/* Maps the pages that the next sample of a sleeping vCPU needs, and counts them as used. */
 static void sampler_hold_pages(struct sampler *sampler)
 {
-	if (sampler->bare || sampler->now_ns - sampler->held_ns < SAMPLER_HOLD_NS)
-		return;
 	sampler->held_ns = sampler->now_ns;
 	sampler_begin_reading(sampler);
 	for (unsigned vcpu = 0; vcpu < sampler->guest->info.n_vcpus; vcpu++) {
@@ -198,19 +199,40 @@ static void sampler_hold_pages(struct sampler *sampler)
 }
 
 /*
- * Makes the kernel give memory to the pages of ROOM that a sample of N vCPUs takes: a page of the
- * ring that was never written has none. The sampler calls this before the look for as many vCPUs as
- * the last tick had, and after the look if there are more. The guest would run on during faults
- * between look and stop: the beginning of a piece of work would be seen too seldom.
+ * Keeps the pages mapped that the next sample needs, and maps them again in each
+ * FRAME_CACHE_ROUND_NS. If that sample is further away, or if the guest is paused, nothing stays
+ * mapped.
+ */
+static void sampler_keep_pages(struct sampler *sampler, enum sampler_state state)
+{
+	if (state != SAMPLER_RUNNING || ticks_wait_ns(&sampler->ticks) > FRAME_CACHE_ROUND_NS) {
+		frame_cache_drop(sampler->copier.cache);
+		sampler->held_ns = 0;
+		return;
+	}
+	if (!sampler->bare && sampler->now_ns - sampler->held_ns >= SAMPLER_HOLD_NS)
+		sampler_hold_pages(sampler);
+	frame_cache_sweep(sampler->copier.cache, sampler->now_ns);
+}
+
+/*
+ * Gives memory to the pages of ROOM that a sample of N vCPUs takes. The sampler calls this before
+ * the look for as many vCPUs as the last tick had, and after the look if there are more. The guest
+ * would run on during faults between look and stop: the beginning of a piece of work would be seen
+ * too seldom.
  */
 static void sampler_touch(struct sampler *sampler, char *room, unsigned n)
 {
-	size_t size_bytes = sampler_room_bytes(sampler, n);
-
-	for (size_t i = 0; i < size_bytes; i += GUEST_PAGE_SIZE)
-		*(volatile char *)(room + i) = 0;
-	*(volatile char *)(room + size_bytes - 1) = 0;
+	ring_touch(sampler->ring, room, sampler_room_bytes(sampler, n));
 	sampler->n_touched = n;
+}
+
+/* Before the look of a tick that gives a sample, for which ROOM is: does what takes long. */
+static void sampler_prepare(struct sampler *sampler, char *room)
+{
+	sampler_touch(sampler, room, sampler->n_wanted ? sampler->n_wanted : 1);
+	if (!sampler->held_ns && !sampler->bare)
+		sampler_hold_pages(sampler);
 }
 
 /*
@@ -249,7 +271,6 @@ static void sampler_tick(struct sampler *sampler, char *room)
 	if (sampler->n_wanted > sampler->n_touched)
 		sampler_touch(sampler, room, sampler->n_wanted);
 	run_time_update(&sampler->run_time, sampler->guest->info.n_vcpus, &sampler->look);
-	control_set_times(sampler->control, sampler->run_time.times, sampler->guest->info.n_vcpus);
 	copy_poll_stacks(&sampler->copier);
 	sampler_find_tasks(sampler);
 	sampler->head = (struct sample){
@@ -292,6 +313,7 @@ static void sampler_publish_counts(struct sampler *sampler, enum sampler_state s
 		sampler->cpu_measured_ns = now_ns;
 	}
 	control_set_counts(sampler->control, counts);
+	control_set_times(sampler->control, sampler->run_time.times, sampler->guest->info.n_vcpus);
 }
 
 /* --- the guest's life ------------------------------------------------------------------------- */
@@ -387,16 +409,19 @@ static void sampler_compare_clocks(struct sampler *sampler)
 		control_set_xen_clock(sampler->control, ahead_ns);
 }
 
-/* Cleans up after a tick. Without a sample the readers of the counters can wait a little. */
+/*
+ * Cleans up after a tick, unless that was done a moment ago. The readers of the counters can wait a
+ * little, and longer if there is no sample.
+ */
 static void sampler_clean_up(struct sampler *sampler, enum sampler_state before,
 			     enum sampler_state state, const char *room)
 {
+	uint64_t pause_ns = room ? SAMPLER_CLEAN_NS : TICKS_LOOK_NS;
+
 	sampler_compare_clocks(sampler);
-	if (!room && state == before && sampler->now_ns - sampler->published_ns < TICKS_LOOK_NS)
+	if (state == before && sampler->now_ns - sampler->published_ns < pause_ns)
 		return;
-	if (state == SAMPLER_RUNNING)
-		sampler_hold_pages(sampler);
-	frame_cache_sweep(sampler->copier.cache, sampler->now_ns);
+	sampler_keep_pages(sampler, state);
 	sampler_publish_counts(sampler, state);
 }
 
@@ -430,7 +455,7 @@ static enum sampler_state sampler_loop(struct sampler *sampler)
 		if (state == SAMPLER_RUNNING)
 			room = sampler_reserve(sampler);
 		if (room)
-			sampler_touch(sampler, room, sampler->n_wanted ? sampler->n_wanted : 1);
+			sampler_prepare(sampler, room);
 		state = sampler_look(sampler, before, room);
 		if (state == SAMPLER_GUEST_AWAY)
 			return state;

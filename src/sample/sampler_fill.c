@@ -84,9 +84,9 @@ static void sampler_build_heads(struct sampler *sampler, char *room)
 	for (unsigned i = 0; i < sampler->n_wanted; i++) {
 		uint16_t vcpu = sampler->wanted[i].number;
 
-		*(struct sample_vcpu *)to =
-			copy_head(&sampler->copies[i].copied, &sampler->wanted[i].regs,
-				  sampler->wanted[i].user, vcpu, sampler->look.states[vcpu]);
+		copy_head(&sampler->copies[i].copied, &sampler->wanted[i].regs,
+			  sampler->wanted[i].user, vcpu, sampler->look.states[vcpu],
+			  (struct sample_vcpu *)to);
 		to += sizeof(struct sample_vcpu);
 		if (sampler->wanted[i].cached_cpu_ns)
 			sample_cache_copy(&sampler->cache, vcpu, to);

@@ -125,6 +125,11 @@ void ticks_plan(struct ticks *ticks)
 	strata_count(&ticks->strata, 1 + ticks->n_missed);
 }
 
+uint64_t ticks_wait_ns(const struct ticks *ticks)
+{
+	return ticks->strata.wait * ticks->period_ns;
+}
+
 bool ticks_may_stop(struct ticks *ticks)
 {
 	/* The budget is asked at each tick: what is spent is counted as of then. */

@@ -89,6 +89,8 @@ bool ticks_sleep(struct ticks *ticks, uint64_t period_ns, uint64_t n_skipped);
 void ticks_sleep_to(uint64_t until_ns);
 /* Adds this tick, and the ticks missed before it, to what the next sample stands for. */
 void ticks_plan(struct ticks *ticks);
+/* How long it is at least until the next sample. */
+uint64_t ticks_wait_ns(const struct ticks *ticks);
 /* Whether this tick may give a sample. */
 bool ticks_may_stop(struct ticks *ticks);
 /*

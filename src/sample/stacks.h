@@ -30,6 +30,7 @@ struct copier {
 	struct frame_cache *cache;
 	const struct control *control;
 	struct linux_stacks stacks; /* from copy_poll_stacks(); current_per_cpu 0: no Linux */
+	uint64_t stacks_version;    /* see control_get_linux_stacks() */
 	uint64_t now_ns;            /* the caller sets it before copy_prepare() */
 	/* The task that the vCPU ran, from copy_prepare_task(); NULL: not known. */
 	const struct copy_task *running;

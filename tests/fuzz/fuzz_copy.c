@@ -415,7 +415,7 @@ static void copy(struct copier *copier, const struct registers *regs, bool user)
 
 	copy_prepare(copier, regs, user);
 	copy_vcpu(copier, regs, user, (char *)(&record.vcpu + 1), &copied);
-	record.vcpu = copy_head(&copied, regs, user, 0, VCPU_RUNNING);
+	copy_head(&copied, regs, user, 0, VCPU_RUNNING, &record.vcpu);
 	fuzz_must(sample_get_frame(&record.vcpu).value == copied.frame.value,
 		  "a frame has 40 bits");
 	record.sample = (struct sample){ .n_vcpus = 1, .weight = SAMPLE_WEIGHT_TICK };

@@ -60,7 +60,7 @@ static void chain_copy(const struct mapper *mapper, const struct linux_stacks *s
 	copy_prepare(&copier, regs, user);
 	frame_cache_stop(copier.cache);
 	copy_vcpu(&copier, regs, user, record.bytes, &copied);
-	record.vcpu = copy_head(&copied, regs, user, 0, VCPU_RUNNING);
+	copy_head(&copied, regs, user, 0, VCPU_RUNNING, &record.vcpu);
 	frame_cache_destroy(copier.cache);
 	control_destroy(control);
 }

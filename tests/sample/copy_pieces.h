@@ -16,7 +16,7 @@ static void copy(bool user)
 	copy_prepare(&copier, regs, user);
 	frame_cache_stop(copier.cache);
 	copy_vcpu(&copier, regs, user, (char *)record.bytes, &copied);
-	record.vcpu = copy_head(&copied, regs, user, copier.vcpu, VCPU_RUNNING);
+	copy_head(&copied, regs, user, copier.vcpu, VCPU_RUNNING, &record.vcpu);
 	check(!copied.missed, "all pages had been mapped");
 }
 

@@ -293,20 +293,22 @@ static bool is_stacks(const struct linux_stacks *stacks, uint32_t seed)
 static void test_stacks(void)
 {
 	struct linux_stacks stacks = some_stacks(7), other = some_stacks(9);
+	uint64_t version = 0;
 
 	begin();
-	check(control_get_linux_stacks(control, &stacks) && !stacks.current_per_cpu &&
-		      !stacks.kernel_cr3,
+	check(!control_get_linux_stacks(control, &version, &stacks) && is_stacks(&stacks, 7),
 	      "a guest's stacks are not known at first");
 	control_set_linux_stacks(control, &other);
-	check(control_get_linux_stacks(control, &stacks) && is_stacks(&stacks, 9),
+	check(control_get_linux_stacks(control, &version, &stacks) && is_stacks(&stacks, 9),
 	      "a guest's stacks as they were set");
+	check(!control_get_linux_stacks(control, &version, &stacks) && is_stacks(&stacks, 9),
+	      "stacks that have been read are not new");
 	other = some_stacks(UINT32_MAX - 9);
 	control_set_linux_stacks(control, &other);
-	check(control_get_linux_stacks(control, &stacks) && is_stacks(&stacks, UINT32_MAX - 9),
+	check(control_get_linux_stacks(control, &version, &stacks) && is_stacks(&stacks, UINT32_MAX - 9),
 	      "a guest's stacks as they were set anew");
 	control_set_linux_stacks(control, NULL);
-	check(control_get_linux_stacks(control, &stacks) && !stacks.current_per_cpu &&
+	check(control_get_linux_stacks(control, &version, &stacks) && !stacks.current_per_cpu &&
 		      !stacks.irq_above,
 	      "a guest's stacks are not known any more");
 	end();
@@ -331,14 +333,14 @@ static void test_stacks_race(void)
 {
 	struct linux_stacks stacks = { 0 };
 	unsigned reads = 0, mixed = 0, older = 0;
-	uint64_t latest = 0;
+	uint64_t latest = 0, version = 0;
 	pthread_t writer;
 
 	begin();
 	if (pthread_create(&writer, NULL, write_stacks, NULL) != 0)
 		exit(99);
 	while (latest < STACKS_WRITES) {
-		if (!control_get_linux_stacks(control, &stacks) || !stacks.current_per_cpu)
+		if (!control_get_linux_stacks(control, &version, &stacks) || !stacks.current_per_cpu)
 			continue;
 		reads++;
 		mixed += !is_stacks(&stacks, (uint32_t)(stacks.current_per_cpu - 1));

@@ -167,7 +167,7 @@ static void copy_now(bool user)
 {
 	frame_cache_stop(copier.cache);
 	copy_vcpu(&copier, regs, user, (char *)record.bytes, &copied);
-	record.vcpu = copy_head(&copied, regs, user, copier.vcpu, VCPU_RUNNING);
+	copy_head(&copied, regs, user, copier.vcpu, VCPU_RUNNING, &record.vcpu);
 }
 
 /*

@@ -276,7 +276,11 @@ struct linux_stacks {
 };
 /* Written by the resolver. STACKS NULL: nothing is known any more. */
 void control_set_linux_stacks(struct control *control, const struct linux_stacks *stacks);
-/* Read by the sampler. Returns false if the resolver is writing now; *STACKS is untouched. */
-bool control_get_linux_stacks(const struct control *control, struct linux_stacks *stacks);
+/*
+ * Read by the sampler. *VERSION tells which stacks it has read last; 0: none. Returns false, and
+ * leaves both as they are, if nothing is new or if the resolver is writing now.
+ */
+bool control_get_linux_stacks(const struct control *control, uint64_t *version,
+			      struct linux_stacks *stacks);
 
 #endif

@@ -36,6 +36,11 @@ void ring_destroy(struct ring *ring); /* unmaps this process's view */
  * commit in between gives the same room again.
  */
 void *ring_reserve(struct ring *ring, size_t size_bytes);
+/*
+ * Producer: makes the kernel give memory to the first SIZE_BYTES of the ROOM that was reserved. A
+ * page of the ring that was never written may have none.
+ */
+void ring_touch(const struct ring *ring, void *room, size_t size_bytes);
 /* Producer: the first SIZE_BYTES of the room, at most what was reserved, become one record. */
 void ring_commit(struct ring *ring, size_t size_bytes);
 /* Producer: bytes committed since the start. */
