@@ -14,10 +14,11 @@
 #define STRATA_OWED_S  5    /* ticks that may be owed, as time */
 #define STRATA_SPEND   0.95 /* part of the budget that is spent in the mean */
 #define STRATA_BALANCE 3    /* how much the balance changes the rate, as a logarithm */
+#define STRATA_FREE    0.04 /* a length that no balance makes longer than 1: exp(-STRATA_BALANCE) */
 #define STRATA_SAVED   3    /* the balance is at most one such part of the budget of a span */
 #define STRATA_DEBT    8    /* the balance may fall below zero by so many stops of all vCPUs */
 #define STRATA_AHEAD   30   /* the next seconds, in slots of the budget */
-#define STRATA_SOON    10   /* from so many slots on, the cost may rise to what is left */
+#define STRATA_SOON    20   /* from so many slots on, the cost may rise to what is left */
 #define STRATA_MOST    1e9  /* ticks of a stratum */
 
 void strata_init(struct strata *strata, unsigned n_vcpus, uint64_t seed)
@@ -83,10 +84,11 @@ static void strata_learn_parts(struct strata *strata, double parts, double span)
 
 /*
  * The shortest length that keeps within the budget of the next seconds if each sample costs as much
- * as is expected. There is room for two stops of all vCPUs then, too, the second a dear one.
+ * as is expected. The next stratum begins in REST ticks. At its end there is room for two stops of
+ * all vCPUs, the second a dear one: its sample, and the one after that, which may come at once.
  */
 static double strata_find_least(const struct strata *strata, const struct budget *budget,
-				const struct strata_limits *limits)
+				const struct strata_limits *limits, double rest)
 {
 	double cost_ns = strata->vcpu_ns * fmax(strata->parts, strata->recent_parts),
 	       reserve_ns = strata_all_ns(strata) + strata_stop_ns(strata),
@@ -102,7 +104,7 @@ static double strata_find_least(const struct strata *strata, const struct budget
 		gone_ns += budget_leaving_ns(budget, i);
 		left_ns = budget_left_ns(budget, limits->share, i, gone_ns) - reserve_ns;
 		if (left_ns <= 0)
-			least = i * slot;
+			least = fmax(1, i * slot - rest);
 		else if (i >= STRATA_SOON)
 			least = fmax(least, i * slot * fmin(1, cost_ns / left_ns));
 	}
@@ -115,21 +117,26 @@ static double strata_find_mean(struct strata *strata, double n_ticks, double sto
 {
 	double earned_ns = STRATA_SPEND * limits->share * (double)limits->period_ns,
 	       span_ns = limits->share * (double)BUDGET_SPAN_NS,
-	       most_ns = fmax(span_ns, STRATA_DEBT * strata_all_ns(strata));
+	       most_ns = fmax(span_ns, STRATA_DEBT * strata_all_ns(strata)), even;
 
 	strata->balance_ns += n_ticks * earned_ns - stopped_ns;
 	strata->balance_ns = fmax(-most_ns, fmin(most_ns / STRATA_SAVED, strata->balance_ns));
-	return strata->vcpu_ns * strata->parts / earned_ns *
-	       exp(-STRATA_BALANCE * strata->balance_ns / most_ns);
+	even = strata->vcpu_ns * strata->parts / earned_ns;
+	if (even < STRATA_FREE)
+		return even; /* every tick gives a sample, whatever the balance */
+	return even * exp(-STRATA_BALANCE * strata->balance_ns / most_ns);
 }
 
 /* The next stratum begins REST ticks after the sample. */
 static void strata_begin(struct strata *strata, double length, uint64_t rest)
 {
-	uint64_t before;
+	uint64_t before = 0;
 
-	strata->length = (uint64_t)(fmin(length, STRATA_MOST) + strata_random(strata));
-	before = (uint64_t)((double)strata->length * strata_random(strata));
+	strata->length = 1;
+	if (length > 1) {
+		strata->length = (uint64_t)(fmin(length, STRATA_MOST) + strata_random(strata));
+		before = (uint64_t)((double)strata->length * strata_random(strata));
+	}
 	strata->wait = rest + 1 + before;
 	strata->late = 0;
 	strata->rest = strata->length - 1 - before;
@@ -139,8 +146,9 @@ uint64_t strata_sample(struct strata *strata, unsigned n, uint64_t stopped_ns,
 		       const struct budget *budget, const struct strata_limits *limits)
 {
 	double a_second = 1e9 / (double)limits->period_ns, mean, least;
-	uint64_t length = strata->length, late = strata->late, rest = strata->rest,
-		 over = late > rest ? late - rest : 0, owed = strata->owed + over,
+	uint64_t length = strata->length, late = strata->late,
+		 over = late > strata->rest ? late - strata->rest : 0,
+		 rest = strata->rest - (late - over), owed = strata->owed + over,
 		 paid = owed < length ? owed : length,
 		 most_owed = (uint64_t)(STRATA_OWED_S * a_second);
 
@@ -149,7 +157,7 @@ uint64_t strata_sample(struct strata *strata, unsigned n, uint64_t stopped_ns,
 		strata_learn_stop(strata, n, stopped_ns);
 	strata_learn_parts(strata, n ? n + 1 : 0, STRATA_MEAN_S * a_second);
 	mean = strata_find_mean(strata, (double)(length + over), (double)stopped_ns, limits);
-	least = fmax(strata_find_least(strata, budget, limits), limits->stride);
-	strata_begin(strata, fmax(mean, least), rest - (late - over));
+	least = fmax(strata_find_least(strata, budget, limits, (double)rest), limits->stride);
+	strata_begin(strata, fmax(mean, least), rest);
 	return length + paid;
 }

@@ -336,30 +336,32 @@ static double effective(const struct made *made, unsigned n_vcpus)
 }
 
 /*
- * Where a stop of all vCPUs is a large part of what 10 s may have, the room that must be left for
- * such stops is not used, and the rate varies: 32 vCPUs at 0.1 % are the first of these.
+ * Part of the budget of 10 s that a stop of all vCPUs may take if both is asked: 85 % used, and a
+ * worth of 0.7. No plan without bias can do without room for two such stops (strata.h). The rest of
+ * the 15 %, one stop or more, is what the rate stays even by. 32 vCPUs at 0.1 % are below this
+ * part, 64 are above.
  */
-#define DEAR_STOP 0.02
+#define DEAR_STOP 0.05
 
 static void check_budget(const struct made *made, unsigned n_vcpus, double budget, double seconds,
 			 double hz)
 {
 	double span_ns = budget * (double)BUDGET_SPAN_NS,
-	       dear = (STOP_NS + n_vcpus * VCPU_NS) / span_ns,
+	       stop = (STOP_NS + n_vcpus * VCPU_NS) / span_ns,
 	       used = (double)made->used_ns / (budget * (seconds - 3) * 1e9),
 	       most = (double)made->most_span_ns / span_ns, worth = effective(made, n_vcpus);
 
-	check(used >= (dear < DEAR_STOP ? 0.85 : 0.95 - 3.5 * dear) ||
+	/* Above that part: all but the room for two stops, and for the one that was taken last. */
+	check(used >= (stop <= DEAR_STOP ? 0.85 : 1 - 3 * stop) ||
 		      (double)counts.samples >= 0.95 * hz * seconds,
 	      "%.1f %% of the budget are used", 100 * used);
 	check(most <= 1, "%.1f %% of the budget in the 10 s with most", 100 * most);
-	check(worth >= (dear < DEAR_STOP ? 0.7 : 0.4) || dear > 0.1,
-	      "worth %.2f of a constant rate", worth);
+	check(worth >= 0.7 || stop > DEAR_STOP, "worth %.2f of a constant rate", worth);
 }
 
 static void check_share(unsigned n_vcpus, double phase_s, double hz, double budget)
 {
-	/* Long enough for some 2,000 samples of parallel(): a standard deviation of 0.6 points. */
+	/* Long enough for some 2,000 samples of parallel(), if phases are short. */
 	double gap_s = fmax(mean_stop_ns(n_vcpus) / budget / 1e9, fmax(stride, 1) / hz);
 	double seconds = fmax(fmax(2000 * gap_s, 20 * phase_s) * (n_vcpus + 1), 60);
 	struct made made;
@@ -368,7 +370,11 @@ static void check_share(unsigned n_vcpus, double phase_s, double hz, double budg
 	run(&made, n_vcpus, phase_s, hz, budget, seconds);
 	error = share(made.weights) - share(made.spent_ns);
 	worth = effective(&made, n_vcpus);
-	check(fabs(error) <= fmax(2, 3 * 0.6 / sqrt(worth)),
+	/*
+	 * N samples of parallel(), half of all time, of which each is worth as much as WORTH: a
+	 * standard deviation of 25 / sqrt(N * WORTH) points.
+	 */
+	check(fabs(error) <= fmax(2, 3 * 25 / sqrt(made.n[1] * worth)),
 	      "%3u vCPUs, phases of %5g s, %4g Hz, budget %4g %%: %+5.2f points; %.1f Hz, "
 	      "samples %u %u, worth %.2f",
 	      n_vcpus, phase_s, hz, 100 * budget, error, (double)counts.samples / seconds,
