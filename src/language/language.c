@@ -12,8 +12,8 @@
 #include "xtop/elf/elf.h"
 
 static const struct language_ops *const languages[] = { &python_language, &php_language,
-							&ruby_language, &perl_language,
-							&v8_language };
+							&ruby_language,   &perl_language,
+							&v8_language,     &hotspot_language };
 #define N_LANGUAGES (sizeof(languages) / sizeof(languages[0]))
 
 static size_t language_count_exports(const struct language_ops *ops)

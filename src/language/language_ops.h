@@ -62,7 +62,7 @@ struct language_ops {
 };
 
 extern const struct language_ops python_language, php_language, ruby_language, perl_language,
-	v8_language;
+	v8_language, hotspot_language;
 
 /* The word at ADDRESS of the process; 0: it cannot be read. */
 static inline uint64_t runtime_read_word(const struct runtime_process *process, uint64_t address)

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
 	include/xtop/language/language.h \
+	src/language/hotspot.c \
+	src/language/hotspot.h \
+	src/language/hotspot_code.c \
+	src/language/hotspot_layout.c \
 	src/language/language.c \
 	src/language/language_ops.h \
 	src/language/perl.c \

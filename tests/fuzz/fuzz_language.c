@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include "fuzz.h"
+#include "language/hotspot.h"
 #include "language/language_ops.h"
 #include "language/v8.h"
 
@@ -185,14 +186,30 @@ static void *make_v8_layout(struct fuzz *fuzz)
 	return layout;
 }
 
+/* HotSpot's description, as if it had been read in the process. */
+static void *make_hotspot_layout(struct fuzz *fuzz)
+{
+	struct hotspot_layout *layout = malloc(sizeof(*layout));
+
+	fuzz_must(layout != NULL, "there is memory");
+	*layout = (struct hotspot_layout){ .known = true, .excluded = fuzz_u8(fuzz) & 1 };
+	for (size_t i = 0; i < N_HOTSPOT_FIELDS; i++)
+		layout->fields[i] = (int8_t)fuzz_u8(fuzz);
+	for (size_t i = 0; i < N_HOTSPOT_TYPES; i++)
+		layout->sizes[i] = fuzz_u8(fuzz);
+	return layout;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 {
 	static const struct language_ops *const languages[] = {
 		&python_language, &python_language, &python_language, &php_language,
-		&ruby_language,   &perl_language,   &v8_language,
+		&ruby_language,   &perl_language,   &v8_language,     &hotspot_language,
+		&hotspot_language,
 	};
 	static const char *const names[] = { "python3.9",  "python3.11", "python3.12", "php8.2",
-					     "libruby.so", "perl",       "node" };
+					     "libruby.so", "perl",       "node",       "libjvm.so",
+					     "described" };
 	struct fuzz fuzz = fuzz_begin(bytes, size_bytes);
 	unsigned choice = fuzz_u8(&fuzz) % (sizeof(names) / sizeof(names[0]));
 	struct runtime runtime = { .ops = languages[choice] };
@@ -202,7 +219,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	pointer_tag = runtime.ops == &v8_language ? V8_TAG : 0;
 	for (size_t i = 0; i < RUNTIME_MAX_EXPORTS && choice > 2; i++)
 		runtime.exports[i] = 8 * (uint64_t)fuzz_u8(&fuzz);
-	if (runtime.ops == &v8_language)
+	if (strcmp(names[choice], "described") == 0)
+		runtime.layout = make_hotspot_layout(&fuzz);
+	else if (runtime.ops == &v8_language)
 		runtime.layout = make_v8_layout(&fuzz);
 	else
 		fuzz_must(runtime.ops->find_layout(NULL, names[choice], &runtime) || choice == 3 ||

@@ -11,47 +11,106 @@
 #include "tests/support/live_stack.h"
 #include "tests/support/must.h"
 
-static inline void told_check_native(struct live_process *live, const char *version,
-				     const char *told)
+#define TOLD_LOOKS 100
+
+/* What reads the functions of a process's threads. */
+struct told_native {
+	struct space *space;
+	struct runtimes *runtimes;
+	struct frames *frames;
+	struct unwind_stack stack; /* as copied last */
+	struct program_stack program;
+};
+
+static inline void told_native_init(struct told_native *native, const struct live_process *live)
+{
+	native->space = live_stack_create_space(live);
+	must(frames_create(NULL, &native->frames));
+	must(runtimes_create(native->frames, &native->runtimes));
+}
+
+static inline void told_native_deinit(struct told_native *native)
+{
+	runtimes_destroy(native->runtimes);
+	frames_destroy(native->frames);
+	space_destroy(native->space);
+}
+
+/* Copies the stack of THREAD, and finds its functions. False: it cannot be copied. */
+static inline bool told_native_look(struct told_native *native, const struct live_process *live,
+				    pid_t thread)
 {
 	static uint64_t buffer[LIVE_STACK_BYTES / sizeof(uint64_t)];
-	static struct unwind_stack stack;
-	const struct sample_vcpu *vcpu = live_stack_copy(live, buffer);
-	struct space *space = live_stack_create_space(live);
-	const struct unwind_spaces spaces = { .user = space_for_unwind(space), .user_whole = true };
+	const struct sample_vcpu *vcpu = live_stack_copy(live, thread, buffer);
 	struct resolver_counts counts = { 0 };
 	const struct runtimes_sample sample = { .vcpu = vcpu,
-						.stack = &stack,
-						.space = space,
+						.stack = &native->stack,
+						.space = native->space,
 						.memory = live->memory,
 						.root = live->root,
 						.counts = &counts };
-	struct program_stack program = { .n = 0 };
-	struct runtimes *runtimes;
-	struct frames *frames;
-	char seen[8192] = "";
+	struct unwind_spaces spaces = { .user = space_for_unwind(native->space),
+					.user_whole = true };
+
+	memory_refresh(live->memory);
+	native->program.n = 0;
+	if (!vcpu || !runtimes_begin(native->runtimes, &sample))
+		return false;
+	spaces.program = runtimes_for_unwind(native->runtimes);
+	unwind_stack(vcpu, &spaces, UNWIND_AUTO, &native->stack);
+	runtimes_find(native->runtimes, &native->program);
+	return true;
+}
+
+/* Writes a line for each function whose name has NEEDED in it. */
+static inline void told_native_write(const struct told_native *native, const char *needed,
+				     char *text, size_t capacity)
+{
 	size_t length = 0;
 
-	must(frames_create(NULL, &frames));
-	must(runtimes_create(frames, &runtimes));
-	if (check(vcpu, "%s: its stack was copied", version)) {
-		unwind_stack(vcpu, &spaces, UNWIND_AUTO, &stack);
-		check(stack.stop == UNWIND_COMPLETE, "%s: its stack is whole", version);
-		if (runtimes_begin(runtimes, &sample))
-			runtimes_find(runtimes, &program);
-	}
-	for (size_t i = 0; i < program.n; i++) {
-		const struct frame *frame = frames_get(frames, program.frames[i].frame);
+	*text = '\0';
+	for (size_t i = 0; i < native->program.n && length < capacity; i++) {
+		const struct frame *frame =
+			frames_get(native->frames, native->program.frames[i].frame);
 
-		length += (size_t)snprintf(seen + length, sizeof(seen) - length, "%s %s %llu\n",
+		if (!strstr(frame->name, needed))
+			continue;
+		length += (size_t)snprintf(text + length, capacity - length, "%s %s %llu\n",
 					   frame->name, frame->module,
 					   (unsigned long long)frame->address);
 	}
-	if (!check(told_is_same(told, seen), "%s: all functions are the program's", version))
+}
+
+/*
+ * Compares the functions of THREAD whose names have NEEDED in them. Looks again for a while, until
+ * the thread has come to the function in which it stays.
+ */
+static inline void told_check_thread(struct live_process *live, pid_t thread, const char *needed,
+				     const char *version, const char *told)
+{
+	static struct told_native native;
+	char seen[8192] = "";
+	bool looked = false, is_same = false;
+
+	told_native_init(&native, live);
+	for (unsigned i = 0; i < TOLD_LOOKS && !is_same; i++) {
+		if (i)
+			usleep(50000);
+		looked = told_native_look(&native, live, thread);
+		told_native_write(&native, needed, seen, sizeof(seen));
+		is_same = told_is_same(told, seen);
+	}
+	check(looked, "%s: its stack was copied", version);
+	check(native.stack.stop == UNWIND_COMPLETE, "%s: its stack is whole", version);
+	if (!check(is_same, "%s: all functions are the program's", version))
 		printf("# seen:\n%s# told:\n%s", seen, told);
-	runtimes_destroy(runtimes);
-	frames_destroy(frames);
-	space_destroy(space);
+	told_native_deinit(&native);
+}
+
+static inline void told_check_native(struct live_process *live, const char *version,
+				     const char *told)
+{
+	told_check_thread(live, live->pid, "", version, told);
 }
 
 #endif

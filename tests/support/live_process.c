@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -110,6 +111,7 @@ bool live_process_start(struct live_process *process, char *const argv[])
 		return false;
 	process->pid = fork();
 	if (process->pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that is killed leaves no program */
 		dup2(ends[1], 1);
 		close(ends[0]);
 		close(ends[1]);

@@ -118,20 +118,20 @@ static void live_set_registers(struct registers *to, const struct user_regs_stru
 				  .fs_base = from->fs_base };
 }
 
-const struct sample_vcpu *live_stack_copy(const struct live_process *process, void *buffer)
+const struct sample_vcpu *live_stack_copy(const struct live_process *process, pid_t thread,
+					  void *buffer)
 {
 	struct sample_vcpu *vcpu = buffer;
 	struct sample_stack *piece = (struct sample_stack *)(vcpu + 1);
 	struct user_regs_struct regs;
 	ssize_t n = 0;
 
-	if (ptrace(PTRACE_SEIZE, process->pid, 0, 0))
+	if (ptrace(PTRACE_SEIZE, thread, 0, 0))
 		return NULL;
-	if (!ptrace(PTRACE_INTERRUPT, process->pid, 0, 0) &&
-	    waitpid(process->pid, NULL, __WALL) == process->pid &&
-	    !ptrace(PTRACE_GETREGS, process->pid, 0, &regs))
+	if (!ptrace(PTRACE_INTERRUPT, thread, 0, 0) && waitpid(thread, NULL, __WALL) == thread &&
+	    !ptrace(PTRACE_GETREGS, thread, 0, &regs))
 		n = pread(process->memory_fd, piece + 1, SAMPLE_STACK_LIMIT_BYTES, (off_t)regs.rsp);
-	ptrace(PTRACE_DETACH, process->pid, 0, 0);
+	ptrace(PTRACE_DETACH, thread, 0, 0);
 	if (n <= 0)
 		return NULL;
 	n &= ~(ssize_t)7;
@@ -146,9 +146,10 @@ const struct sample_vcpu *live_stack_copy(const struct live_process *process, vo
 	return vcpu;
 }
 #else
-const struct sample_vcpu *live_stack_copy(const struct live_process *process, void *buffer)
+const struct sample_vcpu *live_stack_copy(const struct live_process *process, pid_t thread,
+					  void *buffer)
 {
-	(void)process, (void)buffer;
+	(void)process, (void)thread, (void)buffer;
 	return NULL;
 }
 #endif

@@ -14,9 +14,10 @@
 /* The code of PROCESS: files with symbols and unwind tables, and memory without a file. */
 struct space *live_stack_create_space(const struct live_process *process);
 /*
- * Stops the first thread of PROCESS for as long as it takes to copy its registers and stack to
+ * Stops THREAD of PROCESS for as long as it takes to copy its registers and stack to
  * BUFFER, which has LIVE_STACK_BYTES. NULL: it cannot be stopped.
  */
-const struct sample_vcpu *live_stack_copy(const struct live_process *process, void *buffer);
+const struct sample_vcpu *live_stack_copy(const struct live_process *process, pid_t thread,
+					  void *buffer);
 
 #endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Private to hotspot*.c: Java programs in the HotSpot virtual machine.
+ *
+ *   hotspot_layout.c   where the machine says that its structures' members are
+ *   hotspot_code.c     an address ─► the code that the machine has made there, and its methods
+ *   hotspot.c          frames of the stack, and names of methods
+ */
+#ifndef HOTSPOT_H
+#define HOTSPOT_H
+
+#include "language/language_ops.h"
+
+/* Members, and static variables. See the table in hotspot_layout.c. */
+enum hotspot_field {
+	CODE_CACHE_HEAP,
+	CODE_CACHE_HEAPS,
+	ARRAY_LENGTH,
+	ARRAY_DATA,
+	HEAP_MEMORY,
+	HEAP_MAP,
+	HEAP_SHIFT,
+	SPACE_LOW,
+	SPACE_HIGH,
+	BLOCK_USED,
+	INTERPRETER_CODE,
+	QUEUE_BUFFER,
+	QUEUE_LIMIT,
+	BLOB_NAME,
+	BLOB_SIZE,
+	BLOB_CODE,
+	BLOB_CODE_OFFSET,
+	BLOB_COMPLETE,
+	BLOB_FRAME,
+	BLOB_MUTABLE,
+	BLOB_RELOCATIONS,
+	COMPILED_METHOD,
+	COMPILED_SCOPES,
+	NMETHOD_METHOD,
+	NMETHOD_ID,
+	NMETHOD_METADATA,
+	NMETHOD_SCOPES,
+	NMETHOD_PCS,
+	NMETHOD_DEPENDENCIES,
+	NMETHOD_IMMUTABLE,
+	METHOD_CONST,
+	CONST_POOL,
+	CONST_CODE_SIZE,
+	CONST_NAME,
+	POOL_CLASS,
+	POOL_FILE,
+	CLASS_NAME,
+	CLASS_FILE,
+	SYMBOL_LENGTH,
+	SYMBOL_BODY,
+	VERSION_MAJOR,
+	N_HOTSPOT_FIELDS
+};
+
+enum hotspot_type { TYPE_BLOCK, TYPE_CONST_METHOD, TYPE_POOL, N_HOTSPOT_TYPES };
+
+struct hotspot_layout {
+	bool known; /* the rest was read in a process */
+	/* offset of a member, or address of a variable in the machine's file; -1: it has none */
+	int64_t fields[N_HOTSPOT_FIELDS];
+	uint32_t sizes[N_HOTSPOT_TYPES];
+	uint8_t excluded; /* byte values that no compressed number begins with: from 20 on, 0 */
+};
+
+/* Fills LAYOUT in. False: not all can be read now. */
+bool hotspot_read_layout(const struct runtime_process *process, struct hotspot_layout *layout);
+
+static inline const struct hotspot_layout *hotspot_layout_of(const struct runtime_process *process)
+{
+	return process->runtime->layout;
+}
+
+/* --- hotspot_code.c --------------------------------------------------------------------------- */
+
+#define HOTSPOT_MAX_INLINED                                                                        \
+	64 /* methods in one frame; compilers inline 15 levels, and a few more */
+
+/* A piece of code: a compiled method, or code that the machine needs. */
+struct hotspot_blob {
+	uint64_t address, code, end;
+	uint64_t name;       /* address of its C string */
+	uint64_t method;     /* the compiled method; 0: it is none */
+	uint64_t check;      /* hash of words that tell it from another one at the same address */
+	int32_t complete;    /* code from this offset on has a frame; negative: not known */
+	int32_t frame_bytes; /* 0: not known */
+};
+
+/* Finds the code heaps and the interpreter, for process->state. */
+bool hotspot_prepare(struct runtime_process *process);
+bool hotspot_is_interpreter(const struct runtime_process *process, uint64_t address);
+/* Finds the code at ADDRESS. False: there is none. */
+bool hotspot_find_blob(const struct runtime_process *process, uint64_t address,
+		       struct hotspot_blob *blob);
+/* Reads the blob at ADDRESS. */
+bool hotspot_read_blob(const struct runtime_process *process, uint64_t address,
+		       struct hotspot_blob *blob);
+/* The methods of BLOB that run at ADDRESS, innermost first. */
+size_t hotspot_read_scopes(const struct runtime_process *process, const struct hotspot_blob *blob,
+			   uint64_t address, struct runtime_frame *frames, size_t capacity);
+/* Reads a number of 1 to 5 bytes. *AT becomes the offset after it. */
+uint32_t hotspot_read_number(const struct hotspot_layout *layout, const uint8_t *bytes, size_t n,
+			     size_t *at);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Methods of Java programs, as xtop reads them in the memory of real processes, against what the
+ * program itself says of its stack. For each version of Java that this machine has: interpreted,
+ * compiled by C1, and compiled by C2.
+ */
+#include "config.h"
+
+#include <dirent.h>
+
+#include "tests/language/told_native.h"
+#include "tests/support/shell.h"
+
+#define LOOKS 100
+#define OF_A_CLASS                                                                                 \
+	"." /* in the name of each method, and of no code that the machine made for itself */
+
+static char folder[] = "test_java.XXXXXX";
+
+/* The thread that runs main(): the launcher makes it first. */
+static pid_t find_main_thread(pid_t pid)
+{
+	char path[64];
+	struct dirent *entry;
+	pid_t least = 0;
+	DIR *stream;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	stream = opendir(path);
+	while (stream && (entry = readdir(stream))) {
+		pid_t thread = atoi(entry->d_name);
+
+		if (thread > pid && (!least || thread < least))
+			least = thread;
+	}
+	if (stream)
+		closedir(stream);
+	return least;
+}
+
+static void check_told(struct live_process *live, const char *version, const char *told)
+{
+	told_check_thread(live, find_main_thread(live->pid), OF_A_CLASS, version, told);
+}
+
+/* What the looks at a running program have seen. */
+struct seen {
+	unsigned looks, whole, right, alpha, beta;
+};
+
+/*
+ * Whether all functions of TEXT can be on the stack of main(), in their order. A compiled method
+ * may have others in it.
+ */
+static bool is_right(const char *text)
+{
+	static const char *const levels[][2] = {
+		{ "mix", "mix" }, { "alpha", "beta" }, { "round_", "round_" }, { "main", "main" }
+	};
+	unsigned level = 0;
+	char name[32];
+
+	while (sscanf(text, "[java] Work.%31[a-z_]", name) == 1) {
+		while (level < 4 && strcmp(name, levels[level][0]) != 0 &&
+		       strcmp(name, levels[level][1]) != 0)
+			level++;
+		if (level++ == 4)
+			return false;
+		text = strchr(text, '\n') + 1;
+	}
+	return !*text && level == 4;
+}
+
+static void check_busy(struct live_process *live, const char *version, const char *told)
+{
+	static struct told_native native;
+	struct seen seen = { 0 };
+	char text[8192];
+
+	(void)told;
+	told_native_init(&native, live);
+	for (unsigned i = 0; i < LOOKS; i++) {
+		if (!told_native_look(&native, live, find_main_thread(live->pid)))
+			continue;
+		told_native_write(&native, OF_A_CLASS, text, sizeof(text));
+		seen.looks++;
+		seen.whole += native.stack.stop == UNWIND_COMPLETE;
+		seen.right += is_right(text);
+		seen.alpha += strstr(text, "alpha") != NULL;
+		seen.beta += strstr(text, "beta") != NULL;
+		if (native.stack.stop != UNWIND_COMPLETE || !is_right(text))
+			printf("# stop %d, innermost 0x%" PRIx64 "\n%s", native.stack.stop,
+			       native.stack.frames[0].address, text);
+		usleep(500);
+	}
+	told_native_deinit(&native);
+	check(seen.looks == LOOKS, "%s: %u looks", version, seen.looks);
+	check(seen.whole == seen.looks, "%s: %u stacks are whole", version, seen.whole);
+	check(seen.right == seen.looks, "%s: %u stacks are the program's", version, seen.right);
+	printf("# %s: alpha %u, beta %u\n", version, seen.alpha, seen.beta);
+}
+
+static void check_version(const char *java)
+{
+	static char *const flags[] = { (char *)"-Xint", (char *)"-XX:TieredStopAtLevel=1",
+				       (char *)"-XX:-TieredCompilation" };
+	static char *const rounds[] = { (char *)"0", (char *)"3000", (char *)"20000" };
+
+	for (size_t i = 0; i < 3; i++) {
+		char *argv[] = { (char *)java,
+				 flags[i],
+				 (char *)"-XX:+UnlockDiagnosticVMOptions",
+				 (char *)"-XX:+ShowHiddenFrames",
+				 (char *)"-Xshare:auto",
+				 (char *)"-cp",
+				 folder,
+				 (char *)"Work",
+				 (char *)"told",
+				 rounds[i],
+				 NULL };
+		char label[64];
+
+		snprintf(label, sizeof(label), "%s %s", java, flags[i]);
+		if (!told_check_program_by(check_told, argv, label))
+			return;
+		argv[8] = (char *)"busy";
+		told_check_program_by(check_busy, argv, label);
+	}
+}
+
+int main(void)
+{
+	static const char *const versions[] = { "java",   "java8",  "java11",
+						"java17", "java21", "java25" };
+	const char *source = getenv("srcdir");
+
+	if (!told_is_installed("javac")) {
+		printf("1..0 # SKIP no javac\n");
+		return 0;
+	}
+	if (!mkdtemp(folder))
+		return 1;
+	shell("javac --release 8 -nowarn -d %s %s/tests/language/Work.java 2>&1", folder,
+	      source ? source : ".");
+	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++)
+		check_version(versions[i]);
+	shell("rm -r %s", folder);
+	return told_done("java");
+}
