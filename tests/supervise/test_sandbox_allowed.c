@@ -75,6 +75,16 @@ static int read_terminfo(void)
 		       : result(open("/proc/self/statm", 0));
 }
 
+/* Descriptions of terminals: a folder of $TERMINFO's, and one in the user's home. */
+static int read_own_terminfo(void)
+{
+	char path[64];
+	int fd = open(getenv("TERMINFO"), O_RDONLY | O_DIRECTORY);
+
+	snprintf(path, sizeof(path), "%s/.terminfo", getenv("HOME"));
+	return result(fd < 0 ? fd : open(path, O_RDONLY | O_DIRECTORY));
+}
+
 static int share_memory(void)
 {
 	int fd = memfd_create("shared", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -163,6 +173,7 @@ static void test_life(void)
 	check(!fixture.without_landlock ? is_refused(inside(read_file)) : inside(read_file) == DONE,
 	      "a file that all may read is opened only without Landlock");
 	check_works(read_terminfo, "read what libraries and the screen need");
+	check_works(read_own_terminfo, "read descriptions of terminals in $TERMINFO and $HOME");
 	check_works(read_below, "read files below --root");
 	check_works(share_memory, "seal shared memory, for a guest picked later");
 	check_works(copy_stream, "open a copy of a descriptor as a stream");
@@ -186,6 +197,20 @@ static void make_folder(void)
 	close(file);
 }
 
+static char home[sizeof(folder) + 16], terminfo[sizeof(home) + 16], described[sizeof(home)];
+
+/* $TERMINFO is another folder than those of the system. */
+static void make_home(void)
+{
+	snprintf(home, sizeof(home), "%s/home", folder);
+	snprintf(terminfo, sizeof(terminfo), "%s/.terminfo", home);
+	snprintf(described, sizeof(described), "%s/described", folder);
+	if (mkdir(home, 0755) || mkdir(terminfo, 0755) || mkdir(described, 0755))
+		abort();
+	setenv("HOME", home, 1);
+	setenv("TERMINFO", described, 1);
+}
+
 static void remove_folder(void)
 {
 	unlinkat(fixture.root_folder, "file", 0);
@@ -200,8 +225,12 @@ int main(void)
 		return tap_done();
 	own = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	make_folder();
+	make_home();
 	test_arm64_text();
 	with_and_without_landlock(test_life);
+	rmdir(described);
+	rmdir(terminfo);
+	rmdir(home);
 	remove_folder();
 	return tap_done();
 }

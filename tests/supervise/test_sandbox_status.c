@@ -9,6 +9,7 @@
 #include <grp.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -129,11 +130,14 @@ static void test_status(const char *who, bool (*enter)(void), const char *sudo_u
 
 /* --- a recording that a user plays ------------------------------------------------------------ */
 
-/* The process is a user's from the beginning, and dumpable. */
+/* The process is a user's from the beginning, dumpable, and has capabilities and core files. */
 static bool become_user(void)
 {
+	const struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
+
 	if (geteuid() == 0 &&
-	    (setgroups(0, NULL) || setresgid(1234, 1234, 1234) || setresuid(1234, 1234, 1234)))
+	    (setrlimit(RLIMIT_CORE, &unlimited) || prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) ||
+	     setgroups(0, NULL) || setresgid(1234, 1234, 1234) || setresuid(1234, 1234, 1234)))
 		return false;
 	return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0;
 }
@@ -157,6 +161,9 @@ static void test_user(const char *who, bool (*enter)(void))
 	close(go[0]);
 	check(read(ready[0], &byte, 1) == 1 && is_roots(child),
 	      "%s of a user is not dumpable any more", who);
+	if (enter == enter_main)
+		check(proc_says(child, "status", "CapPrm:\t0000000000000000"),
+		      "%s of a user has no capability, whatever it had", who);
 	if (enter == line_sandbox_enter)
 		check(proc_says(child, "limits", "Max core file size        0 ") &&
 			      proc_says(child, "limits", "Max file size             0 ") &&

@@ -106,6 +106,33 @@ static void run_deaf(void *context, int socket, int fd)
 		nap();
 }
 
+/* A disk may be busy: the process still writes when main has closed the socket. */
+static void run_slow_end(void *context, int socket, int fd)
+{
+	struct packet packet;
+	int file;
+
+	(void)context;
+	while (sender_take(socket, &packet, sizeof(packet), &file) != SENDER_END)
+		nap();
+	for (unsigned i = 0; i < 100; i++)
+		nap();
+	close(openat(fd, "late", O_CREAT | O_WRONLY, 0600));
+}
+
+static void test_slow_end(void)
+{
+	const struct sender_settings settings = { .option = "--push",
+						  .run = run_slow_end,
+						  .folder = folder };
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/late", folder);
+	must(sender_start(&settings, &sender));
+	sender_stop(sender);
+	check(access(path, F_OK) == 0, "the process has time to write when main stops it");
+}
+
 /* A process that is started later has copies of all that main has open. */
 static pid_t start_other(void)
 {
@@ -236,6 +263,7 @@ int main(void)
 	if (!emulator_lacks("walls"))
 		test_walls();
 	test_packets();
+	test_slow_end();
 	test_death();
 	test_failures();
 	snprintf(command, sizeof(command), "rm -rf %s", folder);
