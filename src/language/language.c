@@ -134,23 +134,13 @@ bool runtime_find_recipe(const struct runtime_process *process, uint64_t thread_
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-size_t runtime_read_frames(const struct runtime_process *process, const struct sample_vcpu *vcpu,
-			   struct runtime_frame *frames)
+/* Makes frames of the N_BYTES of WORDS that following a recipe has copied. */
+static size_t runtime_make_frames(const struct runtime_process *process, const uint64_t *words,
+				  size_t n_bytes, struct runtime_frame *frames)
 {
 	const struct language_ops *ops = process->runtime->ops;
-	const struct sample_stack *piece = sample_first_stack(vcpu);
-	const uint64_t *words;
-	size_t n_nodes, n = 0;
-	unsigned i = 0;
+	size_t n_nodes = n_bytes / (ops->n_words * sizeof(*words)), n = 0;
 
-	while (i < vcpu->n_stacks && piece->kind != STACK_LIST) {
-		piece = sample_next_stack(piece);
-		i++;
-	}
-	if (i == vcpu->n_stacks || !ops->read_frame)
-		return 0;
-	words = (const uint64_t *)(piece + 1);
-	n_nodes = piece->size_bytes / (ops->n_words * sizeof(*words));
 	for (size_t j = 0; j < n_nodes && n < RUNTIME_MAX_FRAMES; j++, words += ops->n_words) {
 		frames[n] = (struct runtime_frame){ .code = 0 };
 		if (j + ops->n_outer < n_nodes &&
@@ -162,6 +152,38 @@ size_t runtime_read_frames(const struct runtime_process *process, const struct s
 	if (ops->main_code && n_nodes && n < RUNTIME_MAX_FRAMES)
 		frames[n++] = (struct runtime_frame){ .code = ops->main_code, .outermost = true };
 	return n;
+}
+
+size_t runtime_read_frames(const struct runtime_process *process, const struct sample_vcpu *vcpu,
+			   struct runtime_frame *frames)
+{
+	const struct sample_stack *piece = sample_first_stack(vcpu);
+
+	if (!process->runtime->ops->read_frame)
+		return 0;
+	for (unsigned i = 0; i < vcpu->n_stacks; i++, piece = sample_next_stack(piece))
+		if (piece->kind == STACK_LIST)
+			return runtime_make_frames(process, (const uint64_t *)(piece + 1),
+						   piece->size_bytes, frames);
+	return 0;
+}
+
+static bool runtime_read_for_recipe(void *context, uint64_t address, uint64_t *word)
+{
+	const struct runtime_process *process = context;
+
+	return memory_read_u64(process->memory, process->root, address, word);
+}
+
+size_t runtime_follow_frames(const struct runtime_process *process, const struct recipe *recipe,
+			     uint64_t thread_pointer, struct runtime_frame *frames)
+{
+	uint64_t words[RUNTIME_MAX_FRAMES * RECIPE_MAX_WORDS];
+	struct runtime_process copy = *process; /* recipe_follow() takes no const */
+	size_t n = recipe_follow(recipe, thread_pointer, runtime_read_for_recipe, &copy, words,
+				 sizeof(words) / sizeof(words[0]));
+
+	return runtime_make_frames(process, words, n * sizeof(words[0]), frames);
 }
 
 bool runtime_is_native(const struct runtime *runtime)

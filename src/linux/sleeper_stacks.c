@@ -5,6 +5,7 @@
 #include "linux/sleeper_stacks.h"
 
 #include "linux/kernel/arch.h"
+#include "linux/kernel/member.h"
 #include "linux/process/sleeper_arch.h"
 
 bool sleeper_stacks_can_read(const struct linux_guest *guest)
@@ -124,6 +125,7 @@ static void sleeper_stacks_read_user(struct sleeper_stacks *stacks, const struct
 	    !sleeper_arch_get_user_sp(&found, &sp))
 		return;
 	sleeper_arch_set_root(&vcpu->regs, root);
+	member_read_u64(stacks->guest, task->address, TASK_FS_BASE, &vcpu->regs.fs_base);
 	size = SLEEPER_USER_BYTES - (sp & GUEST_PAGE_MASK);
 	there = memory_read_again(stacks->guest->memory, root, sp,
 				  sleeper_stacks_next_piece(stacks), size);

@@ -578,7 +578,7 @@ static void fold_add_stack(struct fold *fold, const struct sample_vcpu *vcpu,
  * Finds whether the vCPU's user code runs a program. It is known whose code that is, so there is a
  * system.
  */
-static void fold_begin_program(struct fold *fold, const struct sample_vcpu *vcpu)
+static void fold_begin_program(struct fold *fold, const struct sample_vcpu *vcpu, bool asleep)
 {
 	struct memory *memory = fold->settings.os ? os_get_memory(fold->settings.os) : NULL;
 
@@ -592,6 +592,7 @@ static void fold_begin_program(struct fold *fold, const struct sample_vcpu *vcpu
 						  .memory = memory,
 						  .root = walk_root(&vcpu->regs),
 						  .time_ns = fold->time_ns,
+						  .asleep = asleep,
 						  .counts = &fold->counts,
 						  .control = fold->settings.control };
 	if (sample_get_user_tables(vcpu).value)
@@ -641,7 +642,7 @@ static bool fold_add_busy(struct fold *fold, const struct sample_vcpu *vcpu)
 		counts->early++;
 		return true;
 	}
-	fold_begin_program(fold, vcpu);
+	fold_begin_program(fold, vcpu, false);
 	fold_unwind(fold, vcpu);
 	if (work_is_over(fold->settings.work))
 		return false;
@@ -689,10 +690,11 @@ size_t fold_find_frames(struct fold *fold, const struct os_task *task,
 	fold->kernel = os_get_kernel(fold->settings.os);
 	fold->user = task->user;
 	fold->user_whole = task->user;
-	fold->has_program = false;
+	fold_begin_program(fold, vcpu, true);
 	fold_unwind(fold, vcpu);
 	fold_count_stack(fold);
-	fold->program.n = 0;
+	if (fold->has_program && fold->stack.parts[UNWIND_USER].walked)
+		runtimes_find(fold->settings.runtimes, &fold->program);
 	return fold_name_stack(fold, &answer);
 }
 

@@ -188,6 +188,7 @@ struct waits *resolver_get_waits(struct resolver *resolver)
 	const struct waits_settings waits = {
 		.frames = resolver->frames,
 		.names = resolver->names,
+		.runtimes = resolver->runtimes,
 		.symbols = settings->symbols,
 		.os = settings->os,
 		.how = settings->how,

@@ -17,6 +17,7 @@
 #include "xtop/supervise/line_client.h"
 
 #define RUNTIMES_RETRY_NS     100000000ULL  /* time between two searches for a recipe */
+#define RUNTIMES_MAX_ASLEEP   64            /* tasks of a process that are asleep and tried */
 #define RUNTIMES_MAX_RETRY_NS 3000000000ULL /* the longest time, after several failures */
 
 struct runtimes_process {
@@ -24,7 +25,10 @@ struct runtimes_process {
 	uint64_t tables;                /* number of the address space */
 	struct runtime_process running; /* its runtime is NULL if the process runs none */
 	uint64_t loop; /* an address in the interpreter's loop; 0: not known */
-	bool ready;    /* the sampler has a recipe, or the process is prepared */
+	bool ready;    /* it has a recipe, or is prepared */
+	bool told;     /* the sampler has the recipe */
+	unsigned n_asleep; /* tasks that were asleep and tried */
+	struct recipe recipe;
 	uint64_t due_ns, delay_ns; /* when that is tried again, and how long after that */
 };
 
@@ -91,7 +95,8 @@ static struct runtimes_process *runtimes_find_process(struct runtimes *runtimes,
 		&runtimes->processes[hash_slot(generation, RUNTIMES_MAX_PROCESSES)];
 	const struct mapping *mapping;
 
-	if (process->generation == generation && process->tables == tables)
+	/* A task that is asleep need not have the page tables with which it runs. */
+	if (process->generation == generation && (process->tables == tables || sample->asleep))
 		return process;
 	free(process->running.state);
 	*process = (struct runtimes_process){ .generation = generation, .tables = tables };
@@ -105,31 +110,49 @@ static struct runtimes_process *runtimes_find_process(struct runtimes *runtimes,
 static bool runtimes_find_recipe(struct runtimes_process *process,
 				 const struct runtimes_sample *sample)
 {
-	struct recipe recipe;
+	bool found = runtime_find_recipe(&process->running, sample->vcpu->regs.fs_base,
+					 &process->recipe) &&
+		     recipe_check(&process->recipe);
 
-	if (!runtime_find_recipe(&process->running, sample->vcpu->regs.fs_base, &recipe) ||
-	    !recipe_check(&recipe)) {
-		sample->counts->recipes_refused++;
-		return false;
-	}
-	control_set_recipe(sample->control, process->tables, &recipe);
-	sample->counts->recipes++;
-	return true;
+	sample->counts->recipes_refused += !found;
+	return found;
 }
 
-/* Prepares the process, or searches for a recipe, if that is due. */
-static void runtimes_update(struct runtimes_process *process, const struct runtimes_sample *sample)
+/* Whether to try now. Of the tasks that are asleep, the first ones are tried at once. */
+static bool runtimes_is_due(struct runtimes_process *process, const struct runtimes_sample *sample)
 {
-	bool native = runtime_is_native(process->running.runtime);
-
-	if (process->ready || sample->time_ns < process->due_ns || (!native && !sample->control))
-		return;
+	if (sample->asleep)
+		return process->n_asleep++ < RUNTIMES_MAX_ASLEEP;
+	if (sample->time_ns < process->due_ns)
+		return false;
 	process->delay_ns = process->delay_ns ? 2 * process->delay_ns : RUNTIMES_RETRY_NS;
 	if (process->delay_ns > RUNTIMES_MAX_RETRY_NS)
 		process->delay_ns = RUNTIMES_MAX_RETRY_NS;
 	process->due_ns = sample->time_ns + process->delay_ns;
-	process->ready =
-		native ? runtime_prepare(&process->running) : runtimes_find_recipe(process, sample);
+	return true;
+}
+
+/* Prepares the process, or searches for a recipe, if that is due. */
+static void runtimes_try(struct runtimes_process *process, const struct runtimes_sample *sample)
+{
+	if (!runtimes_is_due(process, sample))
+		return;
+	process->ready = runtime_is_native(process->running.runtime)
+				 ? runtime_prepare(&process->running)
+				 : runtimes_find_recipe(process, sample);
+}
+
+static void runtimes_update(struct runtimes_process *process, const struct runtimes_sample *sample)
+{
+	bool native = runtime_is_native(process->running.runtime);
+
+	if (!process->ready && (native || sample->control || sample->asleep))
+		runtimes_try(process, sample);
+	if (!process->ready || native || process->told || !sample->control)
+		return;
+	control_set_recipe(sample->control, process->tables, &process->recipe);
+	process->told = true;
+	sample->counts->recipes++;
 }
 
 bool runtimes_begin(struct runtimes *runtimes, const struct runtimes_sample *sample)
@@ -272,6 +295,12 @@ void runtimes_find(struct runtimes *runtimes, struct program_stack *program)
 	if (runtime_is_native(process->running.runtime)) {
 		program->n = process->ready ? runtimes_read_native(runtimes) : 0;
 		program->counts = runtimes->counts;
+	} else if (runtimes->sample->asleep) {
+		program->n = process->ready
+				     ? runtime_follow_frames(&process->running, &process->recipe,
+							     runtimes->sample->vcpu->regs.fs_base,
+							     runtimes->found)
+				     : 0;
 	} else {
 		program->n = runtime_read_frames(&process->running, runtimes->sample->vcpu,
 						 runtimes->found);

@@ -33,6 +33,7 @@ struct runtimes_sample {
 	struct memory *memory;
 	struct memory_root root; /* the process's page tables */
 	uint64_t time_ns;
+	bool asleep;                    /* the task is on no CPU, so its frames are read now */
 	struct resolver_counts *counts; /* those of programs and recipes are added to */
 	struct control *control; /* is told the recipe; NULL: nobody samples */
 };

@@ -108,6 +108,7 @@ struct xtop_error *waits_create(const struct waits_settings *settings, struct wa
 	waits->fold.settings = (struct fold_settings){
 		.frames = settings->frames,
 		.names = settings->names,
+		.runtimes = settings->runtimes,
 		.profile = waits->profile,
 		.symbols = settings->symbols,
 		.os = settings->os,

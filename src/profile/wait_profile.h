@@ -20,6 +20,7 @@ struct waits;
 struct waits_settings {
 	struct frames *frames;
 	struct names *names;
+	struct runtimes *runtimes; /* NULL: functions of interpreted programs are not wanted */
 	const struct symbols *symbols;
 	struct os *os;
 	unsigned n_vcpus; /* at most GUEST_MAX_VCPUS */

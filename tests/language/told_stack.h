@@ -51,9 +51,10 @@ static inline void told_check_stack(struct live_process *live, const char *versi
 					   .root = live->root };
 	static uint64_t buffer[TOLD_N_WORDS];
 	static struct runtime_frame frames[RUNTIME_MAX_FRAMES];
+	static struct runtime_frame followed[RUNTIME_MAX_FRAMES];
 	struct recipe recipe;
 	char seen[8192] = "";
-	size_t n, length = 0, named = 0;
+	size_t n, n_followed, length = 0, named = 0;
 
 	if (!check(live->runtime, "%s: its program or a library has the runtime", version))
 		return;
@@ -73,6 +74,12 @@ static inline void told_check_stack(struct live_process *live, const char *versi
 					   runtime_read_line(&process, &frames[i]));
 	}
 	check(named == n, "%s: all %zu frames have a name", version, n);
+	n_followed = runtime_follow_frames(&process, &recipe, live->thread_pointer, followed);
+	for (size_t i = 0; i < n && n_followed == n; i++)
+		if (followed[i].code != frames[i].code || followed[i].owner != frames[i].owner ||
+		    followed[i].outermost != frames[i].outermost)
+			n_followed = 0;
+	check(n_followed == n, "%s: a look at the sleeping thread finds the same frames", version);
 	check(n > 0 && frames[n - 1].outermost, "%s: the outermost frame is an entry", version);
 	if (!check(told_is_same(told, seen), "%s: all functions are the program's", version))
 		printf("# seen:\n%s# told:\n%s", seen, told);

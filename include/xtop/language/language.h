@@ -102,6 +102,13 @@ size_t runtime_read_native(const struct runtime_process *process,
 bool runtime_find_caller(const struct runtime_process *process, const struct runtime_native *native,
 			 struct runtime_caller *caller);
 
+/*
+ * Follows RECIPE now, for a thread that does not run and has THREAD_POINTER, and makes its frames
+ * as runtime_read_frames() does.
+ */
+size_t runtime_follow_frames(const struct runtime_process *process, const struct recipe *recipe,
+			     uint64_t thread_pointer, struct runtime_frame *frames);
+
 /* What a code object says of its function. Strings are raw. */
 struct runtime_name {
 	char function[RUNTIME_NAME_BYTES + 8]; /* "[py] Shop.total" */
