@@ -139,6 +139,10 @@ struct xtop_error *elf_read_header(struct elf_file *file)
 	case ELF_HEADER_NO_ELF:
 		return error_create("%s: not an ELF file", file->path);
 	case ELF_HEADER_32BIT:
+		/* Multiboot loaders take no file of class 64: objcopy -O elf32-x86-64. */
+		if (file->limits.short_kernels && header->e_type == ET_EXEC)
+			break;
+		/* fallthrough */
 	case ELF_HEADER_32BIT_OTHER:
 		return error_create("%s: a 32-bit ELF file; only " ELF_MACHINE_NAME
 				    " guests can be named",

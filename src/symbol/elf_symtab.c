@@ -21,6 +21,7 @@ static const struct elf_limits elf_own_limits = {
 	.sections = ELF_MAX_SECTIONS,
 	.frames_bytes = 256U << 20, /* Go's table of functions */
 	.unpacked_bytes = 256U << 20,
+	.short_kernels = true,
 };
 
 _Static_assert(SYMTAB_MAX_NAME_BYTES <= ELF_MAX_NAME_BYTES, "names are cut by the table alone");

@@ -66,6 +66,7 @@ static const struct elf_limits image_root_limits = {
 
 /* A file that the user named by -k: a vmlinux with debugging information has 30 MiB of frames. */
 static const struct elf_limits image_own_limits = {
+	.short_kernels = true,
 	.sections = ELF_MAX_SECTIONS,
 	.frames_bytes = LIMIT(256 << 20, 64 << 10),
 	.inflated_bytes = LIMIT(256 << 20, 64 << 10),

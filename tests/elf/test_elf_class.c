@@ -163,6 +163,7 @@ static void test_loads(void)
 
 static void test_refused(void)
 {
+	struct elf_limits kernel_limits = limits;
 	struct elf_file file = { 0 };
 	struct xtop_error *error;
 	struct loads loads;
@@ -172,6 +173,12 @@ static void test_refused(void)
 	check(error && strstr(error_message(error), "a 32-bit ELF file"), "x32 is refused");
 	error_destroy(error);
 	check(loads_read(&image_bytes, &loads) == LOADS_ELF32, "x32 has no loads");
+	kernel_limits.short_kernels = true;
+	error = elf_file_init_guest(&file, &image_bytes, "kernel", &kernel_limits);
+	check(!error && elf_machine_is_x86_64(&file) && !elf_machine_is_short(&file),
+	      "a kernel of x86-64 in a file of class 32 is read if it is given");
+	error_destroy(error);
+	elf_file_deinit(&file);
 	image.header.e_machine = EM_386;
 	image.header.e_phentsize = sizeof(Elf64_Phdr);
 	check(loads_read(&image_bytes, &loads) == LOADS_NO_ELF,

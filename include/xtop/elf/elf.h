@@ -41,6 +41,7 @@ struct elf_limits {
 	bool lenient;         /* a file with damaged section headers counts as one without */
 	bool partial;         /* the sections that symbols lie in may be left out */
 	bool relocatable;     /* object files, as kernel modules, are read, too */
+	bool short_kernels;   /* executables of x86-64 code in files of class 32 are read, too */
 	bool late_names;      /* symbols have a place of their name, and no name; see name_at */
 };
 
