@@ -95,7 +95,7 @@ static void hotspot_read_heaps(const struct runtime_process *process, struct hot
 
 	if (heap && hotspot_read_heap(process, heap, &state->heaps[0]))
 		state->n_heaps = 1;
-	for (uint32_t i = 0; i < n && state->n_heaps < MAX_HEAPS; i++)
+	for (uint32_t i = 0; i < n && i < MAX_HEAPS - 1; i++)
 		if (hotspot_read_heap(process, runtime_read_word(process, heaps + i * sizeof(heap)),
 				      &state->heaps[state->n_heaps]))
 			state->n_heaps++;
