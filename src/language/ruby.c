@@ -265,6 +265,7 @@ const struct language_ops ruby_language = {
 	.read_frame = ruby_read_frame,
 	.check_code = ruby_check_code,
 	.read_name = ruby_read_name,
+	.read_line = ruby_read_line,
 	.find_loop = ruby_find_loop,
 	.n_words = N_RUBY_WORDS,
 	.n_outer = 1,

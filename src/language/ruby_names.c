@@ -11,8 +11,6 @@
 
 #include "language/ruby_objects.h"
 
-#define RUBY_VERSION(major, minor) ((uint64_t)(major) << 32 | (minor)) /* ruby_api_version[] */
-
 /* The words of struct rb_iseq_constant_body that are searched for a function's names. */
 #define BODY_FIRST_WORD 8
 #define BODY_SEARCHED   48
@@ -52,10 +50,7 @@ static bool ruby_read_text(const struct runtime_process *process, uint64_t addre
  */
 static bool ruby_has_large_objects(const struct runtime_process *process)
 {
-	uint64_t version = runtime_read_word(
-		process, process->runtime->exports[RUBY_EXPORT_VERSION] + process->bias);
-
-	return (version << 32 | version >> 32) >= RUBY_VERSION(3, 2);
+	return ruby_read_version(process) >= RUBY_VERSION(3, 2);
 }
 
 static bool ruby_read_string(const struct runtime_process *process, uint64_t address, char *text,
@@ -101,26 +96,21 @@ static bool ruby_read_path(const struct runtime_process *process, uint64_t addre
  */
 enum { LOCATION_PATH, LOCATION_BASE, LOCATION_LABEL, LOCATION_LINE, N_LOCATION_WORDS };
 
-/* Finds the location of the iseq at CODE in its body. */
-static bool ruby_find_location(const struct runtime_process *process, uint64_t code,
-			       uint64_t location[N_LOCATION_WORDS])
+uint64_t ruby_find_location(const struct runtime_process *process, uint64_t code)
 {
-	uint64_t words[BODY_SEARCHED];
-	size_t n = memory_read(process->memory, process->root,
-			       runtime_read_word(process, code + ISEQ_BODY), words, sizeof(words)) /
+	uint64_t words[BODY_SEARCHED], body = runtime_read_word(process, code + ISEQ_BODY);
+	size_t n = memory_read(process->memory, process->root, body, words, sizeof(words)) /
 		   sizeof(words[0]);
 
 	for (size_t i = BODY_FIRST_WORD; i + N_LOCATION_WORDS <= n; i++) {
 		unsigned type = VALUE_TYPE(ruby_read_flags(process, words[i + LOCATION_PATH]));
 
-		if ((type != T_STRING && type != T_ARRAY) ||
-		    !ruby_is_string(process, words[i + LOCATION_BASE]) ||
-		    !ruby_is_string(process, words[i + LOCATION_LABEL]))
-			continue;
-		memcpy(location, &words[i], N_LOCATION_WORDS * sizeof(words[0]));
-		return true;
+		if ((type == T_STRING || type == T_ARRAY) &&
+		    ruby_is_string(process, words[i + LOCATION_BASE]) &&
+		    ruby_is_string(process, words[i + LOCATION_LABEL]))
+			return body + i * sizeof(words[0]);
 	}
-	return false;
+	return 0;
 }
 
 /* Whether TEXT is the name of a constant, such as Shop::Third. An anonymous class has another. */
@@ -225,7 +215,8 @@ bool ruby_read_name(const struct runtime_process *process, const struct runtime_
 	size_t before;
 
 	if (!ruby_is_iseq(process, frame->code) ||
-	    !ruby_find_location(process, frame->code, location) ||
+	    !ruby_read_words(process, ruby_find_location(process, frame->code), location,
+			     N_LOCATION_WORDS) ||
 	    !ruby_read_path(process, location[LOCATION_PATH], name->file, sizeof(name->file)) ||
 	    !ruby_read_string(process, location[LOCATION_LABEL], label, sizeof(label)))
 		return false;

@@ -55,6 +55,20 @@ static inline bool ruby_read_words(const struct runtime_process *process, uint64
 		       n * sizeof(*words);
 }
 
+#define RUBY_VERSION(major, minor) ((uint64_t)(major) << 32 | (minor)) /* ruby_api_version[] */
+
+static inline uint64_t ruby_read_version(const struct runtime_process *process)
+{
+	uint64_t version = runtime_read_word(
+		process, process->runtime->exports[RUBY_EXPORT_VERSION] + process->bias);
+
+	return version << 32 | version >> 32;
+}
+
+/* The address of what names the iseq at CODE; 0: it is not found. */
+uint64_t ruby_find_location(const struct runtime_process *process, uint64_t code);
+/* The line that FRAME executes; 0: not known. */
+uint32_t ruby_read_line(const struct runtime_process *process, const struct runtime_frame *frame);
 /* Sets the name, file and line of the function of FRAME; a method's name begins with its class. */
 bool ruby_read_name(const struct runtime_process *process, const struct runtime_frame *frame,
 		    struct runtime_name *name);

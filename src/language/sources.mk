@@ -13,6 +13,7 @@ libxtop_a_SOURCES += \
 	src/language/python.h \
 	src/language/python_lines.c \
 	src/language/ruby.c \
+	src/language/ruby_lines.c \
 	src/language/ruby_names.c \
 	src/language/ruby_objects.h \
 	src/language/v8.c \
