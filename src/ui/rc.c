@@ -117,7 +117,7 @@ struct xtop_error *ui_rc_open(struct ui_rc *rc, bool saves)
 {
 	struct rc_place place;
 
-	*rc = (struct ui_rc){ .half_life_s = -1, .fd = -1 };
+	*rc = (struct ui_rc){ .half_life_s = -1, .fold = true, .fd = -1 };
 	return rc_find(&place) ? rc_open(&place, saves, &rc->fd) : NULL;
 }
 
