@@ -197,8 +197,30 @@ static void cfi_compiler_deinit(struct cfi_compiler *compiler)
 	free(compiler->program);
 }
 
-/* Adds the rows of FDE below END, and an unknown row after them. */
-static void cfi_add_fde(struct cfi_compiler *compiler, const struct cfi_fde *fde, uint64_t end)
+/*
+ * Whether FDE is of a program's entry point, and says of some instruction that there is no caller.
+ * Then there is none at the other instructions either: _start may say so only after its first
+ * instructions. An entry point alone proves nothing, because in old shared libraries it is where
+ * the code begins.
+ */
+static bool cfi_begins_chain(struct cfi_compiler *compiler, const struct entry_points *entries,
+			     const struct cfi_fde *fde)
+{
+	if (fde->start != entries->elf && fde->start != entries->pvh)
+		return false;
+	cfi_program_start(compiler->program, fde);
+	while (cfi_program_next(compiler->program))
+		if (cfi_make_rule(&compiler->program->state, &fde->cie).kind == RULE_OUTERMOST)
+			return true;
+	return false;
+}
+
+/*
+ * Adds the rows of FDE below END, and an unknown row after them. OUTERMOST: no instruction has a
+ * caller.
+ */
+static void cfi_add_fde(struct cfi_compiler *compiler, const struct cfi_fde *fde, uint64_t end,
+			bool outermost)
 {
 	struct cfi_program *program = compiler->program;
 	struct cfi_builder *rows = &compiler->rows;
@@ -206,7 +228,8 @@ static void cfi_add_fde(struct cfi_compiler *compiler, const struct cfi_fde *fde
 
 	cfi_program_start(program, fde);
 	while (cfi_program_next(program) && program->row_start < end) {
-		struct cfi_rule rule = cfi_make_rule(&program->state, &fde->cie);
+		struct cfi_rule rule =
+			outermost ? cfi_rule_outermost : cfi_make_rule(&program->state, &fde->cie);
 
 		cfi_builder_add(rows, program->row_start, &rule);
 		reached = program->row_end;
@@ -281,7 +304,8 @@ static void cfi_add_list(struct cfi_compiler *compiler, const struct cfi_section
 			cfi->n_refused++;
 			continue;
 		}
-		cfi_add_fde(compiler, &fde, fde.end < next ? fde.end : next);
+		cfi_add_fde(compiler, &fde, fde.end < next ? fde.end : next,
+			    cfi_begins_chain(compiler, &sections->entries, &fde));
 		cfi_add_entries(compiler, &sections->entries, fde.end, next);
 	}
 }

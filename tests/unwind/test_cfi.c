@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "cfi_programs.h"
+#include "tests/support/must.h"
 
 static void test_instructions(void)
 {
@@ -204,6 +205,38 @@ static void test_damage(void)
 	      made_none);
 }
 
+/* The rule at ADDRESS of a function whose file begins to run at ENTRY. */
+static void check_entry(const char *what, uint64_t entry, const void *program, size_t bytes,
+			uint64_t address, const char *wanted)
+{
+	struct cfi_bytes made = { 0 };
+	struct cfi_sections sections;
+	struct cfi *cfi = NULL;
+
+	bytes_cie(&made, "zR", absolute, 1, usual, sizeof(usual));
+	bytes_fde(&made, &plain, sizeof(plain), program, bytes);
+	sections = bytes_sections(&made);
+	sections.entries.elf = entry;
+	must(cfi_compile(&sections, &cfi));
+	check_string(rule_text(cfi, address), wanted, what);
+	cfi_destroy(cfi);
+}
+
+/* _start has no caller from its first instruction on, also if its FDE says so only later. */
+static void test_entry(void)
+{
+	static const uint8_t undefined[] = { 0x44, 0x07, 16 }, none[] = { 0x44 };
+
+	check_entry("the first instruction of _start", MADE_CODE, undefined, sizeof(undefined),
+		    MADE_CODE, "outermost");
+	check_entry("the rest of _start", MADE_CODE, undefined, sizeof(undefined), MADE_CODE + 16,
+		    "outermost");
+	check_entry("another function that has no caller later", MADE_CODE - 16, undefined,
+		    sizeof(undefined), MADE_CODE, "rsp+8 ret-8");
+	check_entry("a function where the code begins", MADE_CODE, none, sizeof(none), MADE_CODE,
+		    "rsp+8 ret-8");
+}
+
 int main(void)
 {
 	test_instructions();
@@ -212,5 +245,6 @@ int main(void)
 	test_broken_later();
 	test_states();
 	test_damage();
+	test_entry();
 	return tap_done();
 }
