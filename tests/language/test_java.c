@@ -124,6 +124,7 @@ static void check_version(const char *java)
 		if (!told_check_program_by(check_told, argv, label))
 			return;
 		argv[8] = (char *)"busy";
+		argv[9] = i ? (char *)"2000" : (char *)"0"; /* a round is 600 calls of mix() */
 		told_check_program_by(check_busy, argv, label);
 	}
 }
