@@ -181,6 +181,8 @@ static struct xtop_error *batch_print_all(const struct batch_settings *settings,
 
 	if (!error && !settings->json && !settings->waits_only)
 		error = batch_print(settings, snapshot, export_takers_table, file);
+	if (!error && !settings->json && !settings->waits_only)
+		error = batch_print(settings, snapshot, export_exits_table, file);
 	if (error || !settings->waits || (settings->json && !settings->waits_only))
 		return error;
 	/* The resolver has ended: its last snapshot is in the slot already. */

@@ -36,7 +36,8 @@ libxtop_a_SOURCES += \
 	src/export/table_json.c \
 	src/export/table_rows.c \
 	src/export/table_rows.h \
-	src/export/takers_json.h \
+	src/export/host_json.h \
+	src/export/exits_table.c \
 	src/export/takers_table.c \
 	src/export/waits_diff.c \
 	src/export/waits_json.c \

@@ -9,7 +9,7 @@
 
 #include "export/json.h"
 #include "export/table_rows.h"
-#include "export/takers_json.h"
+#include "export/host_json.h"
 
 #define TABLE_JSON_VERSION 1
 
@@ -124,6 +124,8 @@ struct xtop_error *export_table_json(const struct snapshot *snapshot,
 	json_close(&json, ']');
 	if (snapshot_get_run(snapshot)->takers)
 		takers_put_json(&json, snapshot_get_run(snapshot)->takers, options->totals);
+	if (snapshot_get_run(snapshot)->exits)
+		exits_put_json(&json, snapshot, options->totals);
 	json_close(&json, '}');
 	putc('\n', file);
 	table_rows_deinit(&rows);

@@ -20,7 +20,7 @@
 #include <math.h>
 
 #include "export/json.h"
-#include "export/takers_json.h"
+#include "export/host_json.h"
 #include "xtop/query/takers_advice.h"
 
 /* 95 % of true shares lie within this many standard errors. */

@@ -27,6 +27,7 @@
 #include "xtop/recording/replay.h"
 #include "xtop/sample/sampler.h"
 #include "xtop/supervise/takers_source.h"
+#include "xtop/supervise/trace_source.h"
 
 #define PIPELINE_WAIT_NS 1000000 /* time between looks whether the sampler has started */
 #define PIPELINE_NAP_NS  2000000 /* time between looks whether the resolver has ended */
@@ -50,6 +51,7 @@ struct pipeline {
 	struct control *control;
 	struct snapshot_slot *slot, *waits_slot;
 	struct takers_source *takers; /* NULL: a recording or a profile */
+	struct trace_source *trace;   /* NULL: a recording or a profile */
 	struct resolver *resolver;
 	struct sample_log *log;  /* each sample, for the text of perf script; NULL: not kept */
 	struct history *history; /* the history of a recording until the screen takes it, or NULL */
@@ -150,7 +152,8 @@ static struct xtop_error *pipeline_open_replayed(struct pipeline *pipeline)
 static struct xtop_error *pipeline_create_takers(struct pipeline *pipeline)
 {
 	pipeline->takers = takers_source_create((uint64_t)(pipeline->options->half_life_s * 1e9));
-	return pipeline->takers ? NULL : error_create("out of memory");
+	pipeline->trace = trace_source_create();
+	return pipeline->takers && pipeline->trace ? NULL : error_create("out of memory");
 }
 
 static struct xtop_error *pipeline_open_guest(struct pipeline *pipeline)
@@ -357,6 +360,7 @@ static struct xtop_error *pipeline_create_resolver(struct pipeline *pipeline)
 		.symbols = pipeline->symbols,
 		.work = &pipeline->work,
 		.takers = pipeline->takers,
+		.trace = pipeline->trace,
 		.os = pipeline->os,
 		.how = pipeline->options->unwind,
 		.writer = pipeline->writer,
@@ -465,6 +469,7 @@ static struct xtop_error *pipeline_start_reattacher(struct pipeline *pipeline)
 		.control = pipeline->control,
 		.resolver = pipeline->resolver,
 		.takers = pipeline->takers,
+		.trace = pipeline->trace,
 		.os = pipeline->os,
 		.check = symbols_count(pipeline->symbols) ? pipeline_check_builds : NULL,
 		.context = pipeline,
@@ -560,6 +565,8 @@ struct xtop_error *pipeline_start(struct pipeline *pipeline)
 	error = pipeline_run_steps(pipeline, steps, sizeof(steps) / sizeof(steps[0]));
 	if (!error && pipeline->options->neighbours && pipeline->takers)
 		error = pipeline_start_takers(pipeline);
+	if (!error && pipeline->options->exits && pipeline->trace)
+		error = trace_source_start(pipeline->trace, pipeline->guest.domid);
 	pipeline->started_ns = clock_now_ns();
 	return error;
 }
@@ -669,6 +676,7 @@ void pipeline_destroy(struct pipeline *pipeline)
 	os_destroy(pipeline->os);
 	kernel_cache_close(pipeline->cache);
 	takers_source_destroy(pipeline->takers);
+	trace_source_destroy(pipeline->trace);
 	ring_destroy(pipeline->source.ring);
 	control_destroy(pipeline->control);
 	replay_source_close(&pipeline->replayed);
@@ -796,6 +804,16 @@ struct xtop_error *pipeline_start_takers(struct pipeline *pipeline)
 		return error_create("who takes the CPU is known of running guests only");
 	pipeline_update_guest(pipeline);
 	return takers_source_start(pipeline->takers, pipeline->guest.domid);
+}
+
+struct xtop_error *pipeline_trace(struct pipeline *pipeline, bool on)
+{
+	if (!pipeline->trace)
+		return error_create("exits are known of running guests only");
+	if (!on && !pipeline->options->exits)
+		trace_source_stop(pipeline->trace);
+	pipeline_update_guest(pipeline);
+	return on ? trace_source_start(pipeline->trace, pipeline->guest.domid) : NULL;
 }
 
 struct xtop_error *pipeline_snapshot_waits(struct pipeline *pipeline, struct snapshot **snapshotp)

@@ -143,6 +143,13 @@ static struct xtop_error *pipelines_start_takers(void *context)
 	return pipeline_start_takers(guest->pipeline);
 }
 
+static struct xtop_error *pipelines_trace(void *context, bool on)
+{
+	struct pipelines_guest *guest = context;
+
+	return pipeline_trace(guest->pipeline, on);
+}
+
 static void pipelines_fill_waits(struct pipelines_guest *guest)
 {
 	if (pipeline_is_profile(guest->pipeline))
@@ -180,8 +187,10 @@ static void pipelines_fill_ui(const struct options *options, struct pipelines_gu
 		.annotate = pipelines_annotate,
 		.take_history = pipelines_take_history,
 	};
-	if (!pipeline_is_profile(guest->pipeline) && !pipeline_is_recording(guest->pipeline))
+	if (!pipeline_is_profile(guest->pipeline) && !pipeline_is_recording(guest->pipeline)) {
 		guest->ui.start_takers = pipelines_start_takers;
+		guest->ui.trace = pipelines_trace;
+	}
 	pipelines_fill_waits(guest);
 }
 

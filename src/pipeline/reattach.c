@@ -313,6 +313,7 @@ static void reattach_switch_guest(struct reattacher *reattacher, const struct at
 
 	resolver_call(reattacher->settings.resolver, reattach_switch_stages, &exchange);
 	takers_source_switch(reattacher->settings.takers, next->info.domid);
+	trace_source_switch(reattacher->settings.trace, next->info.domid);
 	memory_destroy(before.memory);
 	if (before.ring != next->ring)
 		ring_destroy(before.ring);

@@ -27,6 +27,7 @@
 #include "xtop/profile/resolver.h"
 #include "xtop/supervise/broker.h"
 #include "xtop/supervise/takers_source.h"
+#include "xtop/supervise/trace_source.h"
 #include "xtop/xen/guest.h"
 
 #define REATTACH_NOTE_BYTES 160
@@ -50,6 +51,7 @@ struct reattach_settings {
 	struct control *control;
 	struct resolver *resolver; /* its thread runs */
 	struct takers_source *takers;
+	struct trace_source *trace;
 	struct os *os;
 	/*
 	 * Called on the resolver's thread, a few times after the guest has come back. Returns why

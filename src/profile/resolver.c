@@ -151,6 +151,7 @@ void resolver_destroy(struct resolver *resolver)
 		return;
 	free(resolver->found_by.by);
 	waits_destroy(resolver->waits);
+	resolver_destroy_exits(resolver);
 	crash_destroy(resolver->crash);
 	snapshot_destroy(resolver->baseline);
 	batches_destroy(resolver->self);
@@ -523,6 +524,7 @@ void resolver_forget(struct resolver *resolver)
 		waits_reset(resolver->waits);
 	if (resolver->settings.takers)
 		takers_source_reset(resolver->settings.takers);
+	resolver_reset_exits(resolver);
 	names_reset_places(resolver->names);
 	resolver->first_clocks = resolver->clocks;
 	control_get_times(resolver->settings.control, resolver->forgotten, GUEST_MAX_VCPUS);
@@ -716,6 +718,7 @@ void resolver_run(struct resolver *resolver)
 		if (resolver->settings.os)
 			resolver_update_pages(resolver);
 		resolver_drain(resolver);
+		resolver_poll_exits(resolver);
 		/* In a replay the recording has notes of these polls. */
 		if (resolver->settings.os && !resolver->settings.recorded &&
 		    !work_is_over(resolver->settings.work))

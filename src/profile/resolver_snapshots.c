@@ -188,6 +188,7 @@ static void resolver_complete_samples(struct resolver *resolver, struct snapshot
 				   seen_code_memory_bytes(resolver->code);
 	if (resolver->settings.takers)
 		snapshot->run->takers = takers_source_get(resolver->settings.takers);
+	snapshot->run->exits = resolver_get_exits(resolver);
 	snapshot->run->lag_ns = resolver->lag_ns;
 	resolver->lag_ns = 0;
 	resolver_complete(resolver, snapshot);

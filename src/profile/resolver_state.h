@@ -22,6 +22,7 @@ struct resolver {
 	struct runtimes *runtimes;
 	struct snapshot *baseline; /* NULL: none */
 	struct batches *self, *children;
+	struct resolver_exits *exits; /* NULL: Xen is not traced */
 	struct waits *waits; /* NULL: nobody has asked for tasks that wait */
 	struct crash_report *crash;   /* NULL: nobody asks, or not yet */
 	bool seen_first_crash_sample; /* the first sample of crash_sampler_run() has come */
@@ -55,6 +56,15 @@ struct resolver {
 struct waits *resolver_get_waits(struct resolver *resolver);
 /* Forgets the profiles and the counts. */
 void resolver_forget(struct resolver *resolver);
+
+/* --- resolver_exits.c ------------------------------------------------------------------------- */
+
+/* Adds what has come of Xen's trace. */
+void resolver_poll_exits(struct resolver *resolver);
+/* NULL: Xen was not traced. The caller destroys the table. */
+struct exits_table *resolver_get_exits(const struct resolver *resolver);
+void resolver_reset_exits(struct resolver *resolver);
+void resolver_destroy_exits(struct resolver *resolver);
 
 /* --- resolver_snapshots.c --------------------------------------------------------------------- */
 

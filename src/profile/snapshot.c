@@ -78,6 +78,7 @@ void snapshot_run_destroy(struct snapshot_run *run)
 	free(run->calls);
 	free(run->events);
 	free(run->takers);
+	exits_table_destroy(run->exits);
 	free(run);
 }
 
@@ -174,10 +175,13 @@ static struct snapshot_run *snapshot_copy_run(const struct snapshot_run *from, u
 	to->calls = NULL;
 	to->events = NULL;
 	to->takers = NULL;
+	to->exits = NULL;
 	if (with & SNAPSHOT_WITH_CALLS) {
 		snapshot_copy_array(from->calls, from->n_vcpus, sizeof(*from->calls), &to->calls);
 		snapshot_copy_array(from->events, from->n_vcpus, sizeof(*from->events),
 				    &to->events);
+		if (from->exits)
+			to->exits = exits_table_copy(from->exits);
 		snapshot_copy_array(from->takers, 1, sizeof(*from->takers), &to->takers);
 	}
 	return to;

@@ -15,6 +15,9 @@ libxtop_a_SOURCES += \
 	src/profile/batches.c \
 	src/profile/crash.c \
 	src/profile/decay.h \
+	include/xtop/profile/exits.h \
+	src/profile/exits.c \
+	src/profile/resolver_exits.c \
 	src/profile/fold.c \
 	src/profile/fold.h \
 	src/profile/frames.c \

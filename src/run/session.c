@@ -174,6 +174,7 @@ static struct xtop_error *session_start_broker(struct session *session)
 		.shared = options->shared,
 		.no_domains = options->replay || session_reads_files_alone(options),
 		.neighbours = options->neighbours,
+		.exits = options->exits,
 		.has_screen = !options->batch,
 		.cache = has_cache ? session->cache : NULL,
 	};

@@ -24,6 +24,7 @@
 #include "supervise/broker_wire.h"
 #include "supervise/helper.h"
 #include "supervise/host_watch.h"
+#include "supervise/trace_watch.h"
 #include "supervise/keeper.h"
 #include "supervise/opener.h"
 #include "xtop/base/cache_folder.h"
@@ -82,7 +83,8 @@ enum broker_need {
 	BROKER_NEEDS_RESULTS = 1 << 3,    /* files of results */
 	BROKER_NEEDS_SCREEN = 1 << 4,     /* somebody who names files */
 	BROKER_NEEDS_NEIGHBOURS = 1 << 5, /* --neighbours, or a screen that may show them */
-	BROKER_NEEDS_NEVER = 1 << 6,      /* nothing fulfils it: the question is unknown */
+	BROKER_NEEDS_EXITS = 1 << 6,      /* --exits, or a screen that may show them */
+	BROKER_NEEDS_NEVER = 1 << 7,      /* nothing fulfils it: the question is unknown */
 };
 
 static unsigned broker_find_needs(uint32_t question)
@@ -98,6 +100,7 @@ static unsigned broker_find_needs(uint32_t question)
 		[BROKER_OPEN] = BROKER_NEEDS_SCREEN,
 		[BROKER_CACHE] = BROKER_NEEDS_GUESTS | BROKER_NEEDS_CACHE,
 		[BROKER_TAKERS] = BROKER_NEEDS_GUESTS | BROKER_NEEDS_NEIGHBOURS,
+		[BROKER_TRACE] = BROKER_NEEDS_GUESTS | BROKER_NEEDS_EXITS,
 	};
 
 	return question < N_BROKER_QUESTIONS ? needs[question] : BROKER_NEEDS_NEVER;
@@ -116,7 +119,9 @@ static bool broker_may_answer(const struct broker *broker, uint32_t question)
 		if (settings->files[i])
 			has |= BROKER_NEEDS_RESULTS;
 	if (settings->has_screen)
-		has |= BROKER_NEEDS_SCREEN | BROKER_NEEDS_NEIGHBOURS;
+		has |= BROKER_NEEDS_SCREEN | BROKER_NEEDS_NEIGHBOURS | BROKER_NEEDS_EXITS;
+	if (settings->exits)
+		has |= BROKER_NEEDS_EXITS;
 	if (settings->neighbours)
 		has |= BROKER_NEEDS_NEIGHBOURS;
 	return !(broker_find_needs(question) & ~has);
@@ -334,11 +339,15 @@ static struct xtop_error *broker_start_run(struct broker *broker, struct broker_
 	return error;
 }
 
-/* The process ends when main closes the socket that it gets. */
+/*
+ * Starts the process that QUESTION asks for. It ends when main closes the socket that it gets. A
+ * guest has one of each at most, as main uses them.
+ */
 static struct xtop_error *broker_start_watch(struct broker *broker, uint32_t domid,
-					     uint32_t half_life_ms, struct broker_answer *answer)
+					     const struct broker_request *request,
+					     struct broker_answer *answer)
 {
-	struct host_watch_settings settings = { domid, half_life_ms * 1000000ULL };
+	struct host_watch_settings settings = { domid, request->number * 1000000ULL };
 	struct xtop_error *error;
 	struct helper *watch = NULL;
 
@@ -346,10 +355,13 @@ static struct xtop_error *broker_start_watch(struct broker *broker, uint32_t dom
 		if (helper_wait_for_end(&broker->watches[i], 0))
 			watch = &broker->watches[i];
 	if (!watch)
-		return error_create("xtop looks at the neighbours of at most %d domains",
+		return error_create("xtop looks at the host for at most %d domains",
 				    BROKER_MAX_RUNS);
-	error = helper_start("the process that looks at the host", host_watch_run, &settings,
-			     watch);
+	if (request->question == BROKER_TRACE)
+		error = helper_start("the process that traces Xen", trace_watch_run, NULL, watch);
+	else
+		error = helper_start("the process that looks at the host", host_watch_run,
+				     &settings, watch);
 	if (!error)
 		answer->fd = watch->socket; /* closed here when it is sent */
 	watch->socket = 0;
@@ -405,8 +417,8 @@ static struct xtop_error *broker_answer_domid(struct broker *broker,
 		answer->fd = cache_folder_open_file(broker->cache_folder, grant->info.uuid);
 		return NULL;
 	}
-	if (request->question == BROKER_TAKERS)
-		return broker_start_watch(broker, grant->info.domid, request->number, answer);
+	if (request->question == BROKER_TAKERS || request->question == BROKER_TRACE)
+		return broker_start_watch(broker, grant->info.domid, request, answer);
 	return broker_start_run(broker, grant, fds, n_fds, answer);
 }
 
@@ -423,6 +435,7 @@ static struct xtop_error *broker_answer(struct broker *broker, const struct brok
 	case BROKER_CACHE:
 	case BROKER_START:
 	case BROKER_TAKERS:
+	case BROKER_TRACE:
 		return broker_answer_domid(broker, request, fds, n_fds, answer);
 	case BROKER_STOP:
 		if (request->number < BROKER_MAX_RUNS)

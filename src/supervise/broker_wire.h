@@ -14,6 +14,7 @@
  *   REMOVE         number: of the file      -                              -
  *   OPEN           text: path, number       number: it exists              ◄ the file
  *   TAKERS         domid, number: half-life -                              ◄ host_watch.h's socket
+ *   TRACE          domid                    -                              ◄ trace_watch.h's socket
  *
  * The number of OPEN is an enum opener_act (opener.h), that of TAKERS a number of milliseconds.
  */
@@ -33,8 +34,9 @@ enum broker_question {
 	BROKER_OPEN,
 	BROKER_CACHE,
 	BROKER_TAKERS,
+	BROKER_TRACE,
 };
-#define N_BROKER_QUESTIONS 10
+#define N_BROKER_QUESTIONS 11
 
 struct broker_request {
 	uint32_t question, domid, number;

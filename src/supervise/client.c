@@ -254,18 +254,38 @@ int guest_open_cache(uint32_t domid)
 	return fd;
 }
 
+/* Asks for a process of its own, and for its socket. */
+static struct xtop_error *client_start_watch(const struct broker_request *request, int *socketp)
+{
+	struct broker_reply reply;
+	struct xtop_error *error;
+	int fd = -1;
+
+	if (!client.process.socket)
+		return error_create("the host is looked at through a broker only");
+	error = client_ask(request, NULL, 0, &reply, &fd);
+	if (error)
+		return error;
+	if (fd < 0)
+		return error_create("no descriptor came");
+	*socketp = fd;
+	return NULL;
+}
+
 struct xtop_error *guest_watch_takers(uint32_t domid, uint64_t half_life_ns, int *socketp)
 {
 	const struct broker_request request = { .question = BROKER_TAKERS,
 						.domid = domid,
 						.number = (uint32_t)(half_life_ns / 1000000) };
-	struct broker_reply reply;
-	struct xtop_error *error;
 
-	if (!client.process.socket)
-		return error_create("the host is looked at through a broker only");
-	error = client_ask(&request, NULL, 0, &reply, socketp);
-	return error || *socketp >= 0 ? error : error_create("no descriptor came");
+	return client_start_watch(&request, socketp);
+}
+
+struct xtop_error *guest_trace(uint32_t domid, int *socketp)
+{
+	const struct broker_request request = { .question = BROKER_TRACE, .domid = domid };
+
+	return client_start_watch(&request, socketp);
 }
 
 struct xtop_error *guard_start(const struct guest_info *info, struct control *control,

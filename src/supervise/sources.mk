@@ -6,6 +6,7 @@ libxtop_a_SOURCES += \
 	include/xtop/supervise/sandbox.h \
 	include/xtop/supervise/sender.h \
 	include/xtop/supervise/takers_source.h \
+	include/xtop/supervise/trace_source.h \
 	src/supervise/ask.c \
 	src/supervise/ask.h \
 	src/supervise/broker.c \
@@ -44,6 +45,9 @@ libxtop_a_SOURCES += \
 	src/supervise/sandbox.c \
 	src/supervise/sender.c \
 	src/supervise/takers_source.c \
+	src/supervise/trace_source.c \
+	src/supervise/trace_watch.c \
+	src/supervise/trace_watch.h \
 	src/supervise/unpause.c \
 	src/supervise/helper_sandbox.c \
 	src/supervise/helper_sandbox.h \

@@ -25,6 +25,7 @@ struct guest_screen {
 	 * screen. In the screen of waiting tasks, SAMPLES is the screen that opened it.
 	 */
 	struct guest_screen *waits, *samples;
+	bool traces;                        /* Xen traces for a view of this guest */
 	const struct guest_screen *against; /* guest whose picture is the baseline; NULL: no pair */
 	bool picked; /* picked from the list of domains: closed when the user leaves the guest */
 	char name[128], kind[128], system[128]; /* clean */

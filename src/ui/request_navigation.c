@@ -203,18 +203,19 @@ static void request_waits(struct ui *ui)
 }
 
 /* Begins to look at the host. Returns false if nothing can be known of it. */
-static bool request_takers(struct ui *ui)
+static bool request_host(struct ui *ui, const struct view_ops *view)
 {
 	struct guest_screen *guest = ui->guest;
 	const struct ui_pipeline *pipeline = guest->pipeline;
 	struct xtop_error *error;
 
 	if (!pipeline->start_takers) {
-		ui_message(ui, STYLE_NOTICE, "who takes the CPU is known of running guests only");
+		ui_message(ui, STYLE_NOTICE, "%s: only known of running guests", view->name);
 		return false;
 	}
 	if (guest->samples)
 		ui_enter_guest(ui, guest->samples);
+	/* The views of exits name neighbours, too. ui.c has Xen trace. */
 	error = pipeline->start_takers(pipeline->context);
 	ui_error(ui, error);
 	return !error;
@@ -226,7 +227,8 @@ static void request_view(struct ui *ui, const struct view_ops *view, uint32_t fr
 		request_waits(ui);
 	else if (view->needs == VIEW_NEEDS_WAITS && !request_enter_waits(ui))
 		return;
-	else if (view->needs == VIEW_NEEDS_TAKERS && !request_takers(ui))
+	else if ((view->needs == VIEW_NEEDS_TAKERS || view->needs == VIEW_NEEDS_TRACE) &&
+		 !request_host(ui, view))
 		return;
 	else if (view->needs == VIEW_NEEDS_DOMAINS)
 		request_domains(ui);

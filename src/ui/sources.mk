@@ -73,6 +73,7 @@ libxtop_a_SOURCES += \
 	src/ui/views/overhead_view.c \
 	src/ui/views/view_table.c \
 	src/ui/views/view_table.h \
+	src/ui/views/exits_view.c \
 	src/ui/views/takers_view.c \
 	src/ui/views/top_view.c \
 	src/ui/views/tree_view.c \

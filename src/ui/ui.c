@@ -137,6 +137,18 @@ static bool ui_tick_pair(struct ui *ui)
 	return changed;
 }
 
+/* Xen traces while a view that shows it is open for the guest on the screen. */
+static void ui_update_trace(struct ui *ui, struct guest_screen *guest)
+{
+	bool wanted = guest == ui->guest && view_stack_needs_trace(&guest->views);
+	const struct ui_pipeline *pipeline = guest->pipeline;
+
+	if (wanted == guest->traces || !pipeline->trace)
+		return;
+	guest->traces = wanted;
+	ui_error(ui, pipeline->trace(pipeline->context, wanted));
+}
+
 /* Lowers *WAIT_NSP to the guest's time. Returns true if the screen changes. */
 static bool ui_tick_guest(struct ui *ui, struct guest_screen *guest, uint64_t *wait_nsp)
 {
@@ -145,6 +157,7 @@ static bool ui_tick_guest(struct ui *ui, struct guest_screen *guest, uint64_t *w
 	const struct instruction_lines *lines = ui->model.code.lines;
 	uint64_t wait_ns;
 
+	ui_update_trace(ui, guest);
 	if (changed && !guest->frozen)
 		ui_reselect(ui);
 	if (guest == ui->guest && lines && lines->poll)

@@ -25,6 +25,7 @@ enum view_need {
 	VIEW_NEEDS_NOTHING,
 	VIEW_NEEDS_WAITS,    /* the guest's tasks that wait */
 	VIEW_NEEDS_TAKERS,   /* looks at the host's other domains */
+	VIEW_NEEDS_TRACE,    /* Xen traces as long as the view is open */
 	VIEW_NEEDS_BASELINE, /* a picture to compare with; the one shown becomes it */
 	VIEW_NEEDS_DOMAINS,  /* the list of domains */
 };

@@ -35,6 +35,14 @@ const struct view_ops *view_stack_at(const struct view_stack *stack, size_t inde
 	return index < stack->n ? stack->views[index]->ops : NULL;
 }
 
+bool view_stack_needs_trace(const struct view_stack *stack)
+{
+	for (size_t i = 0; i < stack->n; i++)
+		if (stack->views[i]->ops->needs == VIEW_NEEDS_TRACE)
+			return true;
+	return false;
+}
+
 uint32_t view_stack_annotates(const struct view_stack *stack)
 {
 	for (size_t i = stack->n; i-- > 0;)

@@ -35,6 +35,9 @@ const struct view_ops *view_stack_at(const struct view_stack *stack, size_t inde
 /* The function whose annotation a view needs, the topmost such view; FRAME_NONE: none does. */
 uint32_t view_stack_annotates(const struct view_stack *stack);
 
+/* Whether a view is there for which Xen has to trace. */
+bool view_stack_needs_trace(const struct view_stack *stack);
+
 /* The operations of the view on top (view.h). */
 struct xtop_error *view_stack_update(struct view_stack *stack, const struct ui_model *model);
 void view_stack_draw(struct view_stack *stack, const struct ui_model *model,

@@ -8,6 +8,7 @@
 #include "xtop/xen/domctl.h"
 #include "xtop/xen/foreign.h"
 #include "xtop/xen/host_look.h"
+#include "xtop/xen/trace_buffers.h"
 #include "xtop/xen/xen.h"
 
 static struct xtop_error *no_xen(void)
@@ -206,4 +207,57 @@ bool host_looker_get_affinity(struct host_looker *looker, uint32_t domid, unsign
 {
 	(void)looker, (void)domid, (void)vcpu, (void)cpus;
 	return false;
+}
+
+struct xtop_error *trace_buffers_open(struct trace_buffers **buffersp)
+{
+	(void)buffersp;
+	return no_xen();
+}
+
+void trace_buffers_close(struct trace_buffers *buffers)
+{
+	(void)buffers;
+}
+
+struct xtop_error *trace_buffers_map(struct trace_buffers *buffers, unsigned pages)
+{
+	(void)buffers, (void)pages;
+	return no_xen();
+}
+
+struct xtop_error *trace_buffers_enable(struct trace_buffers *buffers, uint32_t events)
+{
+	(void)buffers, (void)events;
+	return no_xen();
+}
+
+bool trace_buffers_disable(struct trace_buffers *buffers)
+{
+	(void)buffers;
+	return false;
+}
+
+unsigned trace_buffers_cpus(const struct trace_buffers *buffers)
+{
+	(void)buffers;
+	return 0;
+}
+
+uint64_t trace_buffers_khz(const struct trace_buffers *buffers)
+{
+	(void)buffers;
+	return 0;
+}
+
+size_t trace_buffers_peek(const struct trace_buffers *buffers, unsigned cpu, void *bytes,
+			  size_t room_bytes)
+{
+	(void)buffers, (void)cpu, (void)bytes, (void)room_bytes;
+	return 0;
+}
+
+void trace_buffers_release(const struct trace_buffers *buffers, unsigned cpu, size_t size_bytes)
+{
+	(void)buffers, (void)cpu, (void)size_bytes;
 }

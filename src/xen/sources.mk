@@ -4,6 +4,7 @@ libxtop_a_SOURCES += \
 	include/xtop/xen/foreign.h \
 	include/xtop/xen/guest.h \
 	include/xtop/xen/host_look.h \
+	include/xtop/xen/trace_buffers.h \
 	include/xtop/xen/xen.h
 if WITH_XEN
 libxtop_a_SOURCES += \
@@ -17,6 +18,7 @@ libxtop_a_SOURCES += \
 	src/xen/stop_area.c \
 	src/xen/stop_area.h \
 	src/xen/store.c \
+	src/xen/trace_buffers.c \
 	src/xen/store.h \
 	src/xen/xen_control.c \
 	src/xen/xen_control.h \

@@ -67,12 +67,17 @@ static void test_modes(void)
 	mode.neighbours = true;
 	test_mode("-b -d web01 --neighbours", mode, OF_GUESTS | Q(CACHE) | Q(TAKERS));
 	mode.neighbours = false;
+	mode.exits = true;
+	test_mode("-b -d web01 --exits", mode, OF_GUESTS | Q(CACHE) | Q(TRACE));
+	mode.exits = false;
 	mode.has_screen = true;
-	test_mode("-d web01", mode, OF_GUESTS | Q(CACHE) | Q(OPEN) | Q(TAKERS));
+	test_mode("-d web01", mode, OF_GUESTS | Q(CACHE) | Q(OPEN) | Q(TAKERS) | Q(TRACE));
 	mode.files[2] = "/tmp/xtop-none/record";
-	test_mode("-d web01 -w", mode, OF_GUESTS | Q(CACHE) | Q(OPEN) | Q(REMOVE) | Q(TAKERS));
+	test_mode("-d web01 -w", mode,
+		  OF_GUESTS | Q(CACHE) | Q(OPEN) | Q(REMOVE) | Q(TAKERS) | Q(TRACE));
 	mode.n_domains = 0;
-	test_mode("-w", mode, OF_GUESTS | Q(CACHE) | Q(OPEN) | Q(REMOVE) | Q(LIST) | Q(TAKERS));
+	test_mode("-w", mode,
+		  OF_GUESTS | Q(CACHE) | Q(OPEN) | Q(REMOVE) | Q(LIST) | Q(TAKERS) | Q(TRACE));
 	mode.no_domains = true;
 	test_mode("-r -w", mode, Q(OPEN) | Q(REMOVE));
 	mode.has_screen = false;

@@ -38,6 +38,7 @@ complete -c xtop -l bare -d 'copy no stacks: shows what the stops themselves cos
 complete -c xtop -s u -l unwind -x -a 'auto fp orc dwarf' -d 'how to walk stacks: auto (default), fp, orc or dwarf'
 complete -c xtop -l waits -d 'also look at waiting tasks, 1 to 10 Hz (default 2)'
 complete -c xtop -l neighbours -d 'also look who takes the guest\'s physical CPUs'
+complete -c xtop -l exits -d 'also have Xen trace the guest\'s exits and wake-ups'
 complete -c xtop -s e -l filter -x -d 'only stacks with a match of REGEX; !REGEX: without'
 complete -c xtop -s s -l sort -x -a 'children self samples symbol module process source' -d 'children (default), self, samples, symbol, module, process or source'
 complete -c xtop -l group -x -a 'process cgroup' -d 'by process (default) or cgroup: what folded stacks begin with'

@@ -57,6 +57,7 @@ struct options {
 	double budget;               /* share of the guest's time, 0..1; default 0.01 */
 	double waits_hz;             /* --waits: looks at tasks a second; 0: none */
 	bool neighbours;             /* --neighbours: who takes the guest's physical CPUs */
+	bool exits;                  /* --exits: the guest's exits to Xen */
 	bool of_waits;               /* --profile=waits: -o and -b use the waits */
 	bool shared;                 /* --shared: another xtop may sample the guest, too */
 	double interval_s;           /* between refreshes; the default depends on BATCH */

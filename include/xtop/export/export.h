@@ -125,6 +125,10 @@ struct xtop_error *export_locks_table(const struct snapshot *snapshot,
 struct xtop_error *export_takers_table(const struct snapshot *snapshot,
 				       const struct table_options *options, FILE *file);
 
+/* exits_table.c: exits to Xen and wake-ups. Prints nothing if Xen was not traced. */
+struct xtop_error *export_exits_table(const struct snapshot *snapshot,
+				      const struct table_options *options, FILE *file);
+
 /* waits_json.c: the tables of waits and locks as one JSON object on one line. */
 struct xtop_error *export_waits_json(const struct snapshot *snapshot,
 				     const struct table_options *options, FILE *file);

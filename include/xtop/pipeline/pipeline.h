@@ -89,6 +89,8 @@ void pipeline_start_waits(struct pipeline *pipeline);
  * guest, or the process that looks cannot be started.
  */
 struct xtop_error *pipeline_start_takers(struct pipeline *pipeline);
+/* Has Xen trace the guest's exits, or, unless the user asked for --exits, no more. */
+struct xtop_error *pipeline_trace(struct pipeline *pipeline, bool on);
 /* TIME_NS of the samples' clock as ns since 1970; 0 if that is not known. */
 uint64_t pipeline_wall_ns(const struct pipeline *pipeline, uint64_t time_ns);
 /* After pipeline_stop(): makes a snapshot of all samples, which the caller destroys. */

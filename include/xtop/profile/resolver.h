@@ -42,6 +42,7 @@ struct resolver_settings {
 	const struct symbols *symbols;   /* the files of -k, or the recording's */
 	struct work *work;               /* ends when the user is in a hurry; borrowed */
 	struct takers_source *takers;    /* who takes the guest's physical CPUs; NULL: not known */
+	struct trace_source *trace;      /* Xen's trace; NULL: not known */
 	struct os *os;                   /* the system inside the guest; NULL: not looked at */
 	enum unwind_how how;
 	struct recording_writer *writer; /* gets every record; NULL: nothing is recorded */

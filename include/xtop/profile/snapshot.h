@@ -22,6 +22,7 @@
 #include "xtop/os/os_waits.h"
 #include "xtop/profile/annotation.h"
 #include "xtop/profile/batches.h"
+#include "xtop/profile/exits.h"
 #include "xtop/profile/frames.h"
 #include "xtop/sample/control.h"
 #include "xtop/sample/takers.h"
@@ -235,6 +236,7 @@ struct snapshot_run {
 	struct snapshot_vcpu vcpus[GUEST_MAX_VCPUS];
 	struct snapshot_calls *calls; /* by vCPU, n_vcpus of them; NULL: not known */
 	struct os_events *events;     /* by vCPU, n_vcpus of them; NULL: not known */
+	struct exits_table *exits;    /* exits to Xen; NULL: Xen was not traced */
 	struct takers_table *takers;  /* who takes the physical CPUs; NULL: nobody has looked */
 	unsigned ring_permille;       /* fill of the ring */
 	uint64_t lag_ns;     /* longest time from a stop to its sample since the last snapshot */

@@ -8,6 +8,7 @@
  *         ├─ memory                   a descriptor that maps this one domain's pages, nothing else
  *         ├─ cache                    the file in which that domain's kernel is kept
  *         ├─ takers                   a process that looks who takes the domain's physical CPUs
+ *         ├─ trace                    a process that reads Xen's trace
  *         ├─ start, stop              sampler, guard and keeper of a domain, with main's ring
  *         ├─ remove                   an empty result file that this run has created
  *         └─ open                     a file that the user names on the screen, as that user
@@ -42,6 +43,7 @@ struct broker_settings {
 	const char *cache;          /* folder of guest_open_cache()'s files; NULL: no cache */
 	bool no_domains;            /* no domain is allowed: a recording is played */
 	bool neighbours;            /* main may ask who takes a guest's physical CPUs */
+	bool exits;                 /* main may have Xen trace */
 	bool has_screen;            /* main may ask for files that the user names on the screen */
 	double budget;  /* the most that a sampler may take, even if control says more */
 	double rate_hz; /* the most that a sampler may sample, even so; 0: RATE_MAX_HZ */
@@ -101,6 +103,12 @@ int guest_open_cache(uint32_t domid);
  * takers_source.h; the process ends when the socket is closed.
  */
 struct xtop_error *guest_watch_takers(uint32_t domid, uint64_t half_life_ns, int *socketp);
+
+/*
+ * Starts the processes that have Xen trace (trace_watch.h). *SOCKETP: for trace_source.h; tracing
+ * ends when the socket is closed.
+ */
+struct xtop_error *guest_trace(uint32_t domid, int *socketp);
 
 /* --- the processes of one guest: the sampler stops it, the guard releases it (guard.c) -------- */
 

@@ -53,6 +53,8 @@ struct ui_pipeline {
 	void (*start_waits)(void *context); /* starts to look at tasks; may be NULL */
 	/* Starts to look who takes the guest's physical CPUs; NULL: that cannot be known. */
 	struct xtop_error *(*start_takers)(void *context);
+	/* Has Xen trace the guest's exits, or no more; NULL: that cannot be known. */
+	struct xtop_error *(*trace)(void *context, bool on);
 	bool of_waits; /* the profile has waiting tasks */
 	bool of_crash; /* there is a crash report instead of samples */
 };

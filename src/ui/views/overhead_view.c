@@ -393,7 +393,7 @@ const struct view_ops overhead_ops = {
 	.size = sizeof(struct view_overhead),
 	.traits = VIEW_GUEST | VIEW_ENDS_RANGE | VIEW_BACK_BY_LEFT,
 	.opener = { KEYS_VIEWS, { 'o' }, .request = REQUEST_VIEW, .views = VIEW_GUEST,
-		    .names = "o T", .help = "overhead; who takes CPUs", .opens = &overhead_ops },
+		    .names = "o T O", .help = "overhead; takers; exits", .opens = &overhead_ops },
 	.draw = overhead_draw,
 	.handle = overhead_handle,
 };

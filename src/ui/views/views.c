@@ -25,7 +25,8 @@
 	VIEW(waits)                                                                                \
 	VIEW(locks)                                                                                \
 	VIEW(crash)                                                                                \
-	VIEW(takers)
+	VIEW(takers)                                                                               \
+	VIEW(exits)
 
 #define DECLARE(name) extern const struct view_ops name##_ops;
 VIEWS(DECLARE)

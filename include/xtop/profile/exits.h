@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a guest leaves its physical CPUs for: its exits to Xen by reason, with the functions that
+ * cause them, and how long its vCPUs wait to run. Made of the records of Xen's trace buffers. One
+ * thread. Records are not trusted: whatever they say, only figures are wrong.
+ *
+ * An exit begins with a VMEXIT record, which has reason and instruction pointer, and ends with the
+ * VMENTRY record of that physical CPU. A record of a handler in between tells what the exit was
+ * for, such as the number of an MSR. Which vCPU runs there is known from the last change of a run
+ * state. A vCPU that stops running during an exit, as one that halts, ends the exit's time there.
+ */
+#ifndef XTOP_EXITS_H
+#define XTOP_EXITS_H
+
+#include "xtop/base/error.h"
+#include "xtop/base/limit.h"
+#include "xtop/base/types.h"
+
+#define EXITS_MAX_ROWS   LIMIT(512, 8)   /* reasons that are told apart */
+#define EXITS_MAX_CAUSES LIMIT(4096, 16) /* pairs of reason and function */
+#define EXITS_MAX_CPUS   1024            /* physical CPUs */
+
+enum exit_kind {
+	EXIT_SVM, /* code: the exit code of AMD's SVM */
+	EXIT_VMX, /* code: the basic exit reason of Intel's VMX */
+	EXIT_PV,  /* code: the event of Xen's trace, an entry from a PV guest */
+};
+#define EXIT_NO_DETAIL UINT32_MAX
+
+/* What exits are counted by. */
+struct exit_reason {
+	uint8_t kind; /* enum exit_kind */
+	uint32_t code;
+	uint32_t handler; /* the event of the handler's record; 0: there was none */
+	uint32_t detail;  /* MSR, leaf, port, hypercall, register; or EXIT_NO_DETAIL */
+};
+
+struct exits_weight {
+	uint64_t count;
+	double ns; /* time in Xen */
+};
+
+struct exits_row {
+	struct exit_reason reason;
+	struct exits_weight live, total;
+	uint64_t p99_ns, longest_ns; /* since start or reset */
+};
+
+struct exits_cause {
+	uint32_t row;   /* index of the reason's row */
+	uint32_t frame; /* the function */
+	struct exits_weight live, total;
+};
+
+/* How long one vCPU waits from runnable to running. */
+struct exits_wakes {
+	uint64_t count, p50_ns, p99_ns, longest_ns;
+	double ns;
+	uint32_t longest_by; /* domid that ran there then; UINT32_MAX: not known */
+};
+
+struct exits_table {
+	char failure[160]; /* why nothing is traced; "": something is, or was */
+	bool tracing;      /* it is on now */
+	double live_span_ns, span_ns;
+	uint64_t records, lost, bad; /* lost: Xen's buffers were full */
+	uint64_t refused;            /* exits that found no room in the tables */
+	uint64_t cpu_ns;             /* CPU time of the process that reads the buffers */
+	unsigned n_vcpus;
+	struct exits_wakes wakes[GUEST_MAX_VCPUS];
+	size_t n_rows, n_causes;
+	struct exits_row *rows;     /* by time, the longest first */
+	struct exits_cause *causes; /* by row, then by time */
+};
+
+struct exits;
+struct xtop_error *exits_create(uint64_t half_life_ns, struct exits **exitsp);
+void exits_destroy(struct exits *exits); /* NULL allowed */
+/* The domain whose exits count, the records' clock, and how Xen runs guests on this host. */
+void exits_set_host(struct exits *exits, uint32_t domid, uint64_t khz, bool is_vmx);
+/* Names the function at ADDRESS: returns a frame. */
+typedef uint32_t exits_name_fn(void *context, uint64_t address);
+/* Adds bytes of CPU's buffer. They may end in the middle of a record. */
+void exits_add(struct exits *exits, unsigned cpu, const void *bytes, size_t size_bytes,
+	       exits_name_fn *name, void *context);
+void exits_reset(struct exits *exits);
+/* Makes a table, which exits_table_destroy() frees; NULL: out of memory. */
+struct exits_table *exits_get(struct exits *exits);
+struct exits_table *exits_table_copy(const struct exits_table *table);
+void exits_table_destroy(struct exits_table *table); /* NULL allowed */
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Xen's trace buffers: one a physical CPU, which Xen fills with records and one reader empties. One
+ * thread uses a handle. Needs dom0's privilege. Nothing here looks into records.
+ */
+#ifndef XTOP_TRACE_BUFFERS_H
+#define XTOP_TRACE_BUFFERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xtop/base/error.h"
+
+/*
+ * Events: exits and their handlers of HVM and PVH guests, entries from PV guests, changes of run
+ * states. Xen 4.17 public/trace.h: classes TRC_HVM, TRC_PV, TRC_SCHED, subclasses 1 and 2.
+ */
+#define TRACE_EVENTS 0x002a3000U
+
+struct trace_buffers;
+struct xtop_error *trace_buffers_open(struct trace_buffers **buffersp);
+void trace_buffers_close(struct trace_buffers *buffers); /* NULL allowed; does not disable */
+/*
+ * Maps the buffers. Fails if somebody else traces: he is left alone. The buffers, PAGES a CPU, are
+ * made once a boot; if they exist, they may have another size.
+ */
+struct xtop_error *trace_buffers_map(struct trace_buffers *buffers, unsigned pages);
+/* Begins to trace, after trace_buffers_map(). */
+struct xtop_error *trace_buffers_enable(struct trace_buffers *buffers, uint32_t events);
+/* Ends tracing. Harmless if it has ended. */
+bool trace_buffers_disable(struct trace_buffers *buffers);
+unsigned trace_buffers_cpus(const struct trace_buffers *buffers);
+/* Frequency of the records' clock. */
+uint64_t trace_buffers_khz(const struct trace_buffers *buffers);
+/*
+ * Copies the oldest bytes of CPU's buffer, at most ROOM_BYTES, whole words but perhaps a part of a
+ * record. They stay until trace_buffers_release().
+ */
+size_t trace_buffers_peek(const struct trace_buffers *buffers, unsigned cpu, void *bytes,
+			  size_t room_bytes);
+void trace_buffers_release(const struct trace_buffers *buffers, unsigned cpu, size_t size_bytes);
+
+#endif

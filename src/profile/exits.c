@@ -1,0 +1,659 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Parses records of Xen's trace and sums them up; see exits.h. Resolver's thread.
+ *
+ * A record is a word (event 28 bits, number of extra words 3 bits, "with TSC" 1 bit), two words of
+ * TSC if it has one, and up to 7 extra words. Sources: Xen 4.17 public/trace.h; xen/common/trace.c;
+ * trace_runstate_change() of xen/common/sched/core.c; HVMTRACE_* of xen/arch/x86/hvm/ and
+ * hvmtrace_io_assist(). Until 4.18 SVM and VMX have one event; 4.19 gave SVM one of its own.
+ */
+#include "config.h"
+
+#include "xtop/profile/exits.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xtop/base/hash.h"
+
+/* Xen 4.17 public/trace.h, and TRC_HVM_SVM_EXIT of 4.19. */
+enum {
+	EVENT_LOST = 0x1f001,
+	EVENT_RUNSTATE = 0x21001,
+	EVENT_RUNSTATE_STATES = 0x330, /* old state << 8, new state << 4 */
+	EVENT_HVM_ENTRY = 0x81001,
+	EVENT_HVM_EXIT = 0x81002,
+	EVENT_SVM_EXIT = 0x81003,
+	EVENT_HVM_HANDLERS = 0x82000,
+	EVENT_HVM_INJECTIONS = 0x82002, /* to 0x82005: what Xen does before the entry */
+	EVENT_HVM_CR_READ = 0x82008,
+	EVENT_HVM_INTR_WINDOW = 0x82020,
+	EVENT_PV = 0x201000,
+	EVENT_PV_HYPERCALL = 0x20100d,
+	EVENT_64 = 0x100,
+	EVENT_NESTED = 0x400,
+};
+enum { RUNSTATE_RUNNING, RUNSTATE_RUNNABLE };
+
+#define EXITS_STEPS   8 /* steps of a histogram in each power of two */
+#define EXITS_BUCKETS (40 * EXITS_STEPS)
+#define EXITS_WORDS   10  /* the longest record */
+#define EXITS_GAP_NS  1e9 /* an exit that lasts longer has lost its entry */
+
+struct exits_histogram {
+	uint32_t counts[EXITS_BUCKETS];
+};
+
+struct exits_entry {
+	struct exits_row row;
+	struct exits_weight last; /* the total at the last table */
+	struct exits_histogram times;
+};
+
+struct exits_pair {
+	struct exits_cause cause;
+	struct exits_weight last;
+};
+
+/* What is known of one physical CPU. */
+struct exits_cpu {
+	bool is_known; /* who runs there */
+	uint16_t domid, vcpu;
+	bool is_out; /* an exit has begun */
+	struct exit_reason reason;
+	uint64_t address, begin;
+	uint32_t left[EXITS_WORDS]; /* the beginning of a record whose end has not come */
+	size_t left_bytes;
+};
+
+struct exits_vcpu {
+	struct exits_wakes wakes;
+	struct exits_histogram times;
+	uint64_t runnable; /* TSC since when it waits; 0: it does not, or nobody saw it */
+};
+
+struct exits {
+	uint64_t half_life_ns;
+	uint32_t domid;
+	double ns_per_cycle;
+	bool is_vmx;
+	uint64_t first, newest; /* TSC */
+	double last_span_ns, live_span_ns;
+	uint64_t records, lost, bad, refused;
+	size_t n_entries, n_pairs;
+	struct exits_entry *entries;
+	struct exits_pair *pairs;
+	struct hash_table entry_index, pair_index;
+	unsigned n_vcpus;
+	struct exits_vcpu vcpus[GUEST_MAX_VCPUS];
+	struct exits_cpu cpus[EXITS_MAX_CPUS];
+};
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+struct xtop_error *exits_create(uint64_t half_life_ns, struct exits **exitsp)
+{
+	struct exits *exits = calloc(1, sizeof(*exits));
+
+	if (exits) {
+		exits->entries = calloc(EXITS_MAX_ROWS, sizeof(*exits->entries));
+		exits->pairs = calloc(EXITS_MAX_CAUSES, sizeof(*exits->pairs));
+	}
+	if (!exits || !exits->entries || !exits->pairs) {
+		exits_destroy(exits);
+		return error_create("out of memory");
+	}
+	exits->half_life_ns = half_life_ns;
+	exits->domid = UINT32_MAX;
+	*exitsp = exits;
+	return NULL;
+}
+
+void exits_destroy(struct exits *exits)
+{
+	if (!exits)
+		return;
+	hash_table_deinit(&exits->entry_index);
+	hash_table_deinit(&exits->pair_index);
+	free(exits->entries);
+	free(exits->pairs);
+	free(exits);
+}
+
+void exits_reset(struct exits *exits)
+{
+	hash_table_deinit(&exits->entry_index);
+	hash_table_deinit(&exits->pair_index);
+	exits->n_entries = exits->n_pairs = 0;
+	exits->first = exits->newest = 0;
+	exits->last_span_ns = exits->live_span_ns = 0;
+	exits->records = exits->lost = exits->bad = exits->refused = 0;
+	memset(exits->vcpus, 0, sizeof(exits->vcpus));
+}
+
+void exits_set_host(struct exits *exits, uint32_t domid, uint64_t khz, bool is_vmx)
+{
+	exits->domid = domid;
+	exits->ns_per_cycle = khz ? 1e6 / (double)khz : 0;
+	exits->is_vmx = is_vmx;
+	memset(exits->cpus, 0, sizeof(exits->cpus));
+}
+
+/* --- histograms ------------------------------------------------------------------------------- */
+
+static unsigned histogram_bucket(double ns)
+{
+	double at = ns > 1 ? log2(ns) * EXITS_STEPS : 0;
+
+	return at < EXITS_BUCKETS - 1 ? (unsigned)at : EXITS_BUCKETS - 1;
+}
+
+/* The upper end of the bucket in which the share of all times is reached; LONGEST bounds it. */
+static uint64_t histogram_quantile(const struct exits_histogram *times, double share,
+				   uint64_t longest_ns)
+{
+	uint64_t all = 0, sum = 0, ns;
+
+	for (unsigned i = 0; i < EXITS_BUCKETS; i++)
+		all += times->counts[i];
+	for (unsigned i = 0; i < EXITS_BUCKETS; i++) {
+		sum += times->counts[i];
+		if (!all || (double)sum < share * (double)all)
+			continue;
+		ns = (uint64_t)exp2((double)(i + 1) / EXITS_STEPS);
+		return ns < longest_ns ? ns : longest_ns;
+	}
+	return longest_ns;
+}
+
+/* --- sums ------------------------------------------------------------------------------------- */
+
+struct exits_key {
+	const struct exits *exits;
+	struct exit_reason reason;
+	uint32_t row, frame;
+};
+
+static bool exits_is_row(const void *context, uint32_t number)
+{
+	const struct exits_key *key = context;
+	const struct exit_reason *reason = &key->exits->entries[number].row.reason;
+
+	return reason->kind == key->reason.kind && reason->code == key->reason.code &&
+	       reason->handler == key->reason.handler && reason->detail == key->reason.detail;
+}
+
+static bool exits_is_cause(const void *context, uint32_t number)
+{
+	const struct exits_key *key = context;
+	const struct exits_cause *cause = &key->exits->pairs[number].cause;
+
+	return cause->row == key->row && cause->frame == key->frame;
+}
+
+static uint64_t exits_hash(const struct exit_reason *reason)
+{
+	uint64_t hash = hash_word(reason->kind, reason->code);
+
+	return hash_word(hash_word(hash, reason->handler), reason->detail);
+}
+
+/* The row's number; added if there is room. HASH_NONE: there is none. */
+static uint32_t exits_find_or_add_row(struct exits *exits, const struct exit_reason *reason)
+{
+	const struct exits_key key = { .exits = exits, .reason = *reason };
+	uint64_t hash = exits_hash(reason);
+	uint32_t number = hash_table_find(&exits->entry_index, hash, exits_is_row, &key);
+
+	if (number != HASH_NONE)
+		return number;
+	if (exits->n_entries == EXITS_MAX_ROWS ||
+	    !hash_table_add(&exits->entry_index, hash, (uint32_t)exits->n_entries))
+		return HASH_NONE;
+	exits->entries[exits->n_entries] = (struct exits_entry){ .row.reason = *reason };
+	return (uint32_t)exits->n_entries++;
+}
+
+static struct exits_pair *exits_find_or_add_cause(struct exits *exits, uint32_t row, uint32_t frame)
+{
+	const struct exits_key key = { .exits = exits, .row = row, .frame = frame };
+	uint64_t hash = hash_word(row, frame);
+	uint32_t number = hash_table_find(&exits->pair_index, hash, exits_is_cause, &key);
+
+	if (number != HASH_NONE)
+		return &exits->pairs[number];
+	if (exits->n_pairs == EXITS_MAX_CAUSES ||
+	    !hash_table_add(&exits->pair_index, hash, (uint32_t)exits->n_pairs))
+		return NULL;
+	exits->pairs[exits->n_pairs] =
+		(struct exits_pair){ .cause = { .row = row, .frame = frame } };
+	return &exits->pairs[exits->n_pairs++];
+}
+
+static void exits_weigh(struct exits_weight *weight, double ns)
+{
+	weight->count++;
+	weight->ns += ns;
+}
+
+/* What a batch of records is added with. */
+struct exits_batch {
+	struct exits *exits;
+	struct exits_cpu *cpu;
+	exits_name_fn *name;
+	void *context;
+};
+
+/* Counts an exit that took NS. */
+static void exits_count(const struct exits_batch *batch, const struct exit_reason *reason,
+			uint64_t address, double ns)
+{
+	struct exits *exits = batch->exits;
+	uint32_t row = exits_find_or_add_row(exits, reason);
+	struct exits_entry *entry = row != HASH_NONE ? &exits->entries[row] : NULL;
+	struct exits_pair *pair = NULL;
+
+	if (entry) {
+		exits_weigh(&entry->row.total, ns);
+		entry->times.counts[histogram_bucket(ns)]++;
+		if (ns > (double)entry->row.longest_ns)
+			entry->row.longest_ns = (uint64_t)ns;
+		pair = exits_find_or_add_cause(exits, row, batch->name(batch->context, address));
+	}
+	if (pair)
+		exits_weigh(&pair->cause.total, ns);
+	else
+		exits->refused++;
+}
+
+/* --- records ---------------------------------------------------------------------------------- */
+
+struct exits_record {
+	uint32_t event;
+	uint64_t tsc; /* 0: the record has none */
+	size_t n;     /* extra words */
+	const uint32_t *words;
+};
+
+static double exits_ns(const struct exits *exits, uint64_t from, uint64_t to)
+{
+	return from && to > from ? (double)(to - from) * exits->ns_per_cycle : 0;
+}
+
+static bool exits_is_ours(const struct exits_batch *batch)
+{
+	return batch->cpu->is_known && batch->cpu->domid == batch->exits->domid;
+}
+
+/* The exit of this CPU is over at TSC. */
+static void exits_end(const struct exits_batch *batch, uint64_t tsc)
+{
+	struct exits_cpu *cpu = batch->cpu;
+	double ns = exits_ns(batch->exits, cpu->begin, tsc);
+
+	if (cpu->is_out && exits_is_ours(batch) && ns < EXITS_GAP_NS)
+		exits_count(batch, &cpu->reason, cpu->address, ns);
+	cpu->is_out = false;
+}
+
+static void exits_add_exit(const struct exits_batch *batch, const struct exits_record *record)
+{
+	struct exits_cpu *cpu = batch->cpu;
+	bool is_svm = !batch->exits->is_vmx ||
+		      (record->event & ~(EVENT_64 | EVENT_NESTED)) == EVENT_SVM_EXIT;
+
+	if (record->n < 2) {
+		batch->exits->bad++;
+		return;
+	}
+	cpu->is_out = true;
+	cpu->begin = record->tsc;
+	cpu->reason = (struct exit_reason){
+		.kind = is_svm ? EXIT_SVM : EXIT_VMX,
+		.code = is_svm ? record->words[0] : record->words[0] & 0xffff,
+		.detail = EXIT_NO_DETAIL,
+	};
+	cpu->address = record->words[1];
+	if (record->event & EVENT_64 && record->n > 2)
+		cpu->address |= (uint64_t)record->words[2] << 32;
+}
+
+/* Whether the first word of the handler's record is a number to tell exits apart by. */
+static bool exits_has_number(uint32_t event)
+{
+	switch (event) {
+	case EVENT_HVM_CR_READ:
+	case EVENT_HVM_CR_READ + 1: /* CR write */
+	case 0x8200c:               /* MSR read */
+	case 0x8200d:               /* MSR write */
+	case 0x8200e:               /* CPUID */
+	case 0x8200f:               /* external interrupt */
+	case 0x82012:               /* VMMCALL */
+	case 0x82016:               /* port read */
+	case 0x82216:               /* port write */
+	case 0x82023:               /* exception */
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The handler's first word tells what the exit was for; the first handler counts. */
+static void exits_add_handler(const struct exits_batch *batch, const struct exits_record *record)
+{
+	struct exits_cpu *cpu = batch->cpu;
+	uint32_t event = record->event & ~(uint32_t)EVENT_64;
+	bool prepares = (event >= EVENT_HVM_INJECTIONS && event < EVENT_HVM_CR_READ - 2) ||
+			event == EVENT_HVM_INTR_WINDOW;
+
+	if (!cpu->is_out || cpu->reason.handler || prepares)
+		return;
+	cpu->reason.handler = event;
+	if (record->n && exits_has_number(event))
+		cpu->reason.detail = record->words[0];
+}
+
+static void exits_add_pv(const struct exits_batch *batch, const struct exits_record *record)
+{
+	struct exit_reason reason = { .kind = EXIT_PV,
+				      .code = record->event & ~(uint32_t)EVENT_64,
+				      .detail = EXIT_NO_DETAIL };
+	uint64_t address = 0;
+
+	if (!exits_is_ours(batch) || !record->n)
+		return;
+	if (reason.code == EVENT_PV_HYPERCALL)
+		reason.detail = record->words[0] & 0xfffff;
+	else
+		address = record->words[0];
+	if (record->event & EVENT_64 && record->n > 1)
+		address |= (uint64_t)record->words[1] << 32;
+	exits_count(batch, &reason, address, 0);
+}
+
+/* --- run states ------------------------------------------------------------------------------- */
+
+static void exits_end_wait(const struct exits_batch *batch, struct exits_vcpu *vcpu, uint64_t tsc,
+			   uint32_t by)
+{
+	double ns = exits_ns(batch->exits, vcpu->runnable, tsc);
+
+	if (!vcpu->runnable || !tsc)
+		return;
+	vcpu->wakes.count++;
+	vcpu->wakes.ns += ns;
+	vcpu->times.counts[histogram_bucket(ns)]++;
+	if (ns > (double)vcpu->wakes.longest_ns) {
+		vcpu->wakes.longest_ns = (uint64_t)ns;
+		vcpu->wakes.longest_by = by;
+	}
+}
+
+static void exits_add_runstate(const struct exits_batch *batch, const struct exits_record *record)
+{
+	struct exits *exits = batch->exits;
+	struct exits_cpu *cpu = batch->cpu;
+	unsigned before = record->event >> 8 & 3, now = record->event >> 4 & 3;
+	uint16_t number, domid;
+	struct exits_vcpu *vcpu;
+	uint32_t by = cpu->is_known ? cpu->domid : UINT32_MAX;
+
+	if (!record->n) {
+		exits->bad++;
+		return;
+	}
+	number = (uint16_t)record->words[0];
+	domid = (uint16_t)(record->words[0] >> 16);
+	if (before == RUNSTATE_RUNNING && cpu->is_known && cpu->domid == domid &&
+	    cpu->vcpu == number)
+		exits_end(batch, record->tsc);
+	if (now == RUNSTATE_RUNNING) {
+		cpu->is_known = true;
+		cpu->domid = domid;
+		cpu->vcpu = number;
+		cpu->is_out = false;
+	}
+	if (domid != exits->domid || number >= GUEST_MAX_VCPUS)
+		return;
+	vcpu = &exits->vcpus[number];
+	if (number >= exits->n_vcpus)
+		exits->n_vcpus = number + 1U;
+	if (now == RUNSTATE_RUNNING)
+		exits_end_wait(batch, vcpu, record->tsc, by);
+	vcpu->runnable = now == RUNSTATE_RUNNABLE ? record->tsc : 0;
+}
+
+static void exits_add_record(const struct exits_batch *batch, const struct exits_record *record)
+{
+	struct exits *exits = batch->exits;
+	uint32_t event = record->event & ~(uint32_t)(EVENT_64 | EVENT_NESTED);
+
+	exits->records++;
+	if (record->tsc > exits->newest)
+		exits->newest = record->tsc;
+	if (!exits->first)
+		exits->first = record->tsc;
+	if ((record->event & ~(uint32_t)EVENT_RUNSTATE_STATES) == EVENT_RUNSTATE)
+		exits_add_runstate(batch, record);
+	else if (event == EVENT_HVM_EXIT || event == EVENT_SVM_EXIT)
+		exits_add_exit(batch, record);
+	else if (event == EVENT_HVM_ENTRY)
+		exits_end(batch, record->tsc);
+	else if (record->event >> 12 == EVENT_HVM_HANDLERS >> 12)
+		exits_add_handler(batch, record);
+	else if (record->event >> 12 == EVENT_PV >> 12)
+		exits_add_pv(batch, record);
+	if (event != EVENT_LOST)
+		return;
+	/* What came before may have been the beginning of what never came. */
+	exits->lost += record->n ? record->words[0] : 1;
+	batch->cpu->is_out = false;
+}
+
+/*
+ * Adds the record that begins WORDS, of which there are N. Returns its length in words; 0: its end
+ * has not come.
+ */
+static size_t exits_take_record(const struct exits_batch *batch, const uint32_t *words, size_t n)
+{
+	size_t extra = n ? words[0] >> 28 & 7 : 0, with_tsc = n ? words[0] >> 31 : 0;
+	size_t length = 1 + 2 * with_tsc + extra;
+	struct exits_record record;
+
+	if (!n || length > n)
+		return 0;
+	record = (struct exits_record){
+		.event = words[0] & 0xfffffff,
+		.tsc = with_tsc ? words[1] | (uint64_t)words[2] << 32 : 0,
+		.n = extra,
+		.words = words + 1 + 2 * with_tsc,
+	};
+	exits_add_record(batch, &record);
+	return length;
+}
+
+/* Completes the record whose beginning came last time. Returns how many bytes that took. */
+static size_t exits_take_rest(const struct exits_batch *batch, const char *bytes, size_t size_bytes)
+{
+	struct exits_cpu *cpu = batch->cpu;
+	size_t taken = 0;
+
+	while (cpu->left_bytes && taken + 4 <= size_bytes) {
+		memcpy((char *)cpu->left + cpu->left_bytes, bytes + taken, 4);
+		cpu->left_bytes += 4;
+		taken += 4;
+		if (exits_take_record(batch, cpu->left, cpu->left_bytes / 4))
+			cpu->left_bytes = 0;
+	}
+	return taken;
+}
+
+void exits_add(struct exits *exits, unsigned cpu, const void *bytes, size_t size_bytes,
+	       exits_name_fn *name, void *context)
+{
+	struct exits_batch batch = { exits, NULL, name, context };
+	const char *next = bytes;
+	uint32_t words[EXITS_WORDS];
+	size_t taken, n, length;
+
+	if (cpu >= EXITS_MAX_CPUS || size_bytes % 4) {
+		exits->bad++;
+		return;
+	}
+	batch.cpu = &exits->cpus[cpu];
+	taken = exits_take_rest(&batch, next, size_bytes);
+	for (next += taken, size_bytes -= taken; size_bytes;
+	     next += 4 * length, size_bytes -= 4 * length) {
+		n = size_bytes / 4 < EXITS_WORDS ? size_bytes / 4 : EXITS_WORDS;
+		memcpy(words, next, 4 * n);
+		length = exits_take_record(&batch, words, n);
+		if (length)
+			continue;
+		memcpy(batch.cpu->left, words, 4 * n);
+		batch.cpu->left_bytes = 4 * n;
+		return;
+	}
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+static void exits_decay(struct exits_weight *live, const struct exits_weight *total,
+			struct exits_weight *last, double factor)
+{
+	live->count = (uint64_t)((double)live->count * factor) + total->count - last->count;
+	live->ns = live->ns * factor + total->ns - last->ns;
+	*last = *total;
+}
+
+static void exits_update_live(struct exits *exits)
+{
+	double span_ns = exits_ns(exits, exits->first, exits->newest);
+	double step_ns = span_ns - exits->last_span_ns;
+	double factor = exits->half_life_ns ? exp2(-step_ns / (double)exits->half_life_ns) : 1;
+
+	exits->last_span_ns = span_ns;
+	exits->live_span_ns = exits->live_span_ns * factor + step_ns;
+	for (size_t i = 0; i < exits->n_entries; i++)
+		exits_decay(&exits->entries[i].row.live, &exits->entries[i].row.total,
+			    &exits->entries[i].last, factor);
+	for (size_t i = 0; i < exits->n_pairs; i++)
+		exits_decay(&exits->pairs[i].cause.live, &exits->pairs[i].cause.total,
+			    &exits->pairs[i].last, factor);
+}
+
+static struct exits_table *exits_table_create(size_t n_rows, size_t n_causes)
+{
+	struct exits_table *table = calloc(1, sizeof(*table));
+
+	if (!table)
+		return NULL;
+	table->n_rows = n_rows;
+	table->n_causes = n_causes;
+	table->rows = calloc(n_rows + 1, sizeof(*table->rows));
+	table->causes = calloc(n_causes + 1, sizeof(*table->causes));
+	if (table->rows && table->causes)
+		return table;
+	exits_table_destroy(table);
+	return NULL;
+}
+
+void exits_table_destroy(struct exits_table *table)
+{
+	if (!table)
+		return;
+	free(table->rows);
+	free(table->causes);
+	free(table);
+}
+
+struct exits_table *exits_table_copy(const struct exits_table *table)
+{
+	struct exits_table *copy = exits_table_create(table->n_rows, table->n_causes);
+	struct exits_row *rows = copy ? copy->rows : NULL;
+	struct exits_cause *causes = copy ? copy->causes : NULL;
+
+	if (!copy)
+		return NULL;
+	memcpy(rows, table->rows, table->n_rows * sizeof(*rows));
+	memcpy(causes, table->causes, table->n_causes * sizeof(*causes));
+	*copy = *table;
+	copy->rows = rows;
+	copy->causes = causes;
+	return copy;
+}
+
+static int exits_compare_weights(const struct exits_weight *a, const struct exits_weight *b)
+{
+	if (a->ns != b->ns)
+		return a->ns < b->ns ? 1 : -1;
+	return (a->count < b->count) - (a->count > b->count);
+}
+
+static int exits_compare_rows(const void *a, const void *b, void *exits)
+{
+	const struct exits_entry *entries = ((struct exits *)exits)->entries;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	int order = exits_compare_weights(&entries[x].row.live, &entries[y].row.live);
+
+	return order ? order : (x > y) - (x < y);
+}
+
+static int exits_compare_causes(const void *pointer_a, const void *pointer_b)
+{
+	const struct exits_cause *a = pointer_a, *b = pointer_b;
+
+	if (a->row != b->row)
+		return a->row < b->row ? -1 : 1;
+	return exits_compare_weights(&a->live, &b->live);
+}
+
+/* Puts rows and causes in order. */
+static void exits_fill(struct exits *exits, struct exits_table *table)
+{
+	uint32_t order[EXITS_MAX_ROWS], place[EXITS_MAX_ROWS];
+
+	for (uint32_t i = 0; i < table->n_rows; i++)
+		order[i] = i;
+	qsort_r(order, table->n_rows, sizeof(order[0]), exits_compare_rows, exits);
+	for (uint32_t i = 0; i < table->n_rows; i++) {
+		const struct exits_entry *entry = &exits->entries[order[i]];
+
+		table->rows[i] = entry->row;
+		table->rows[i].p99_ns =
+			histogram_quantile(&entry->times, 0.99, entry->row.longest_ns);
+		place[order[i]] = i;
+	}
+	for (size_t i = 0; i < table->n_causes; i++) {
+		table->causes[i] = exits->pairs[i].cause;
+		table->causes[i].row = place[exits->pairs[i].cause.row];
+	}
+	qsort(table->causes, table->n_causes, sizeof(table->causes[0]), exits_compare_causes);
+}
+
+struct exits_table *exits_get(struct exits *exits)
+{
+	struct exits_table *table = exits_table_create(exits->n_entries, exits->n_pairs);
+
+	if (!table)
+		return NULL;
+	exits_update_live(exits);
+	table->live_span_ns = exits->live_span_ns;
+	table->span_ns = exits->last_span_ns;
+	table->records = exits->records;
+	table->lost = exits->lost;
+	table->bad = exits->bad;
+	table->refused = exits->refused;
+	table->n_vcpus = exits->n_vcpus;
+	for (unsigned i = 0; i < exits->n_vcpus; i++) {
+		const struct exits_vcpu *vcpu = &exits->vcpus[i];
+
+		table->wakes[i] = vcpu->wakes;
+		table->wakes[i].p50_ns =
+			histogram_quantile(&vcpu->times, 0.5, vcpu->wakes.longest_ns);
+		table->wakes[i].p99_ns =
+			histogram_quantile(&vcpu->times, 0.99, vcpu->wakes.longest_ns);
+	}
+	exits_fill(exits, table);
+	return table;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The resolver's part in exits: takes chunks of Xen's trace and names functions. Its thread. */
+#include "config.h"
+
+#include "profile/resolver_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/names.h"
+#include "xtop/profile/exits.h"
+#include "xtop/supervise/trace_source.h"
+
+#define RESOLVER_CHUNKS 64 /* chunks of a trace that are added in one turn at most */
+
+/* What the resolver knows of the guest's exits. */
+struct resolver_exits {
+	struct exits *exits;
+	uint64_t cpu_ns;
+	uint32_t domid;
+	struct trace_hello hello;
+	struct trace_chunk chunk;
+};
+
+/*
+ * The function at ADDRESS. An exit tells no address space: code of processes is named as far as all
+ * processes have it in common, which is not at all.
+ */
+static uint32_t resolver_name_exit(void *context, uint64_t address)
+{
+	struct resolver *resolver = context;
+	struct os *os = resolver->settings.os;
+	bool has_kernel = os && os_is_known(os), user = has_kernel && !(address >> 63);
+	const struct space *kernel =
+		has_kernel ? os_get_kernel(os) : symbols_space(resolver->settings.symbols);
+
+	return names_find(resolver->names, user ? NULL : kernel, address,
+			  user ? FRAME_KIND_USERLAND : FRAME_KIND_KERNEL, false, 0)
+		->frame;
+}
+
+static void resolver_begin_exits(struct resolver_exits *exits)
+{
+	struct trace_hello *hello = &exits->hello;
+
+	if (exits->chunk.size_bytes != sizeof(*hello))
+		return;
+	memcpy(hello, exits->chunk.bytes, sizeof(*hello));
+	hello->failure[sizeof(hello->failure) - 1] = '\0';
+	exits_set_host(exits->exits, exits->domid, hello->khz, hello->is_vmx);
+}
+
+/* Adds the chunk, which is for DOMID. */
+static void resolver_add_chunk(struct resolver *resolver, struct resolver_exits *exits,
+			       uint32_t domid)
+{
+	exits->cpu_ns = exits->chunk.cpu_ns;
+	if (domid != exits->domid) {
+		exits->domid = domid;
+		exits_set_host(exits->exits, domid, exits->hello.khz, exits->hello.is_vmx);
+	}
+	if (exits->chunk.cpu == UINT32_MAX)
+		resolver_begin_exits(exits);
+	else
+		exits_add(exits->exits, exits->chunk.cpu, exits->chunk.bytes,
+			  exits->chunk.size_bytes, resolver_name_exit, resolver);
+}
+
+void resolver_poll_exits(struct resolver *resolver)
+{
+	struct resolver_exits *exits = resolver->exits;
+	struct trace_source *source = resolver->settings.trace;
+	uint32_t domid;
+
+	if (!source || (!exits && !trace_source_is_on(source)))
+		return;
+	if (!exits)
+		exits = resolver->exits = calloc(1, sizeof(*exits));
+	if (exits && !exits->exits)
+		error_destroy(exits_create(resolver->settings.half_life_ns, &exits->exits));
+	for (unsigned i = 0; exits && exits->exits && i < RESOLVER_CHUNKS &&
+			     trace_source_take(source, &exits->chunk, &domid);
+	     i++)
+		resolver_add_chunk(resolver, exits, domid);
+}
+
+struct exits_table *resolver_get_exits(const struct resolver *resolver)
+{
+	const struct resolver_exits *exits = resolver->exits;
+	struct exits_table *table = exits && exits->exits ? exits_get(exits->exits) : NULL;
+
+	if (!table)
+		return NULL;
+	memcpy(table->failure, exits->hello.failure, sizeof(table->failure));
+	table->tracing = trace_source_is_on(resolver->settings.trace);
+	table->cpu_ns = exits->cpu_ns;
+	return table;
+}
+
+void resolver_reset_exits(struct resolver *resolver)
+{
+	if (resolver->exits && resolver->exits->exits)
+		exits_reset(resolver->exits->exits);
+}
+
+void resolver_destroy_exits(struct resolver *resolver)
+{
+	if (resolver->exits)
+		exits_destroy(resolver->exits->exits);
+	free(resolver->exits);
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Exits and wake-ups out of records of Xen's trace. The records are made here by the formats of Xen
+ * 4.17 public/trace.h; all of them are cut into pieces at every word once.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/must.h"
+#include "tests/support/tap.h"
+#include "xtop/profile/exits.h"
+#include "xtop/query/exit_names.h"
+
+#define GUEST 5
+#define KHZ   2000000 /* 2 cycles are a nanosecond */
+#define US    2000ULL /* cycles */
+
+static uint32_t words[1 << 16];
+static size_t n_words;
+static uint64_t now; /* TSC */
+
+static void begin(void)
+{
+	n_words = 0;
+	now = 1000 * US;
+}
+
+static void put(uint32_t event, bool with_tsc, size_t n, const uint32_t *extra)
+{
+	words[n_words++] = event | (uint32_t)n << 28 | (uint32_t)with_tsc << 31;
+	if (with_tsc) {
+		words[n_words++] = (uint32_t)now;
+		words[n_words++] = (uint32_t)(now >> 32);
+	}
+	for (size_t i = 0; i < n; i++)
+		words[n_words + i] = extra[i];
+	n_words += n;
+}
+
+/* DOMID's VCPU goes from run state FROM to TO: 0 running, 1 runnable, 2 blocked. */
+static void put_runstate(uint32_t domid, uint32_t vcpu, uint32_t from, uint32_t to)
+{
+	put(0x21001 | from << 8 | to << 4, true, 1, (const uint32_t[]){ domid << 16 | vcpu });
+}
+
+static void put_exit(uint32_t reason, uint64_t address)
+{
+	put(0x81102, true, 3,
+	    (const uint32_t[]){ reason, (uint32_t)address, (uint32_t)(address >> 32) });
+}
+
+static void put_entry(void)
+{
+	put(0x81001, true, 0, NULL);
+}
+
+/* An MSR is written at ADDRESS, which takes US_TAKEN. */
+static void put_msr_write(uint32_t msr, uint64_t address, unsigned us_taken)
+{
+	put_exit(0x7c, address);
+	put(0x8200d, false, 3, (const uint32_t[]){ msr, 0, 0 });
+	put(0x82004, false, 2, (const uint32_t[]){ 0x30, 0 }); /* an interrupt is injected */
+	now += us_taken * US;
+	put_entry();
+	now += 10 * US;
+}
+
+static uint32_t name_page(void *context, uint64_t address)
+{
+	(void)context;
+	return (uint32_t)(address >> 12 & 0xfffff);
+}
+
+/* PIECE_BYTES 0: all at once. */
+static struct exits_table *add_all(struct exits *exits, size_t piece_bytes)
+{
+	size_t all = n_words * 4;
+
+	piece_bytes = piece_bytes ? piece_bytes : all;
+	for (size_t at = 0; at < all; at += piece_bytes)
+		exits_add(exits, 3, (char *)words + at,
+			  all - at < piece_bytes ? all - at : piece_bytes, name_page, NULL);
+	return exits_get(exits);
+}
+
+static struct exits *make_exits(bool is_vmx)
+{
+	struct exits *exits;
+
+	must(exits_create(0, &exits));
+	exits_set_host(exits, GUEST, KHZ, is_vmx);
+	return exits;
+}
+
+static const struct exits_row *find_row(const struct exits_table *table, const char *name)
+{
+	static const struct exits_row none;
+	char text[EXIT_NAME_BYTES];
+
+	for (size_t i = 0; i < table->n_rows; i++)
+		if (strcmp(exit_name(&table->rows[i].reason, text), name) == 0)
+			return &table->rows[i];
+	for (size_t i = 0; i < table->n_rows; i++)
+		printf("# %s\n", exit_name(&table->rows[i].reason, text));
+	return &none;
+}
+
+static void put_all(void)
+{
+	begin();
+	put_msr_write(0x80b, 0x1000, 3); /* nobody knows whose this is */
+	put_runstate(GUEST, 1, 1, 0);
+	for (unsigned i = 0; i < 90; i++)
+		put_msr_write(0x80b, i < 60 ? 0x1000 : 0xffffffff81002000, 2);
+	for (unsigned i = 0; i < 10; i++)
+		put_msr_write(0x80b, 0x1000, 50);
+	put_exit(0x72, 0x3000);
+	put(0x8200e, false, 6, (const uint32_t[]){ 0xb, 0, 1, 2, 3, 4 });
+	now += 20 * US;
+	put_entry();
+	put_exit(0x78, 0x4000); /* halts: the vCPU stops running within the exit */
+	put(0x82013, false, 1, (const uint32_t[]){ 0 });
+	now += 5 * US;
+	put_runstate(GUEST, 1, 0, 2);
+	put_runstate(7, 0, 1, 0);
+	put_msr_write(0x80b, 0x1000, 500); /* another domain's */
+	put_runstate(GUEST, 1, 2, 1);
+	now += 300 * US;
+	put_runstate(7, 0, 0, 1);
+	put_runstate(GUEST, 1, 1, 0);
+	put_entry();
+}
+
+static void check_all(const struct exits_table *table, const char *what)
+{
+	const struct exits_row *msr = find_row(table, "MSR write 0x80b APIC_EOI");
+	const struct exits_wakes *wakes = &table->wakes[1];
+
+	check_u64(msr->total.count, 100, what);
+	check(fabs(msr->total.ns - 680e3) < 1, "%s: %.0f ns in all", what, msr->total.ns);
+	check_u64(msr->longest_ns, 50000, "the longest");
+	check(msr->p99_ns > 45000 && msr->p99_ns <= 50000, "99 %% take up to %" PRIu64 " ns",
+	      msr->p99_ns);
+	check(find_row(table, "CPUID leaf 0xb")->total.ns == 20e3, "a leaf of CPUID");
+	check(find_row(table, "HLT")->total.ns == 5e3, "a halt ends when the vCPU does not run");
+	check_u64(wakes->count, 1, "one wake-up");
+	check(wakes->longest_ns == 300000 && wakes->longest_by == 7,
+	      "it waited %" PRIu64 " ns for domain %" PRIu32, wakes->longest_ns, wakes->longest_by);
+	check(table->causes[0].row == 0 && table->causes[0].frame == 1 &&
+		      table->causes[0].total.count == 70 && table->causes[1].total.count == 30,
+	      "functions: %" PRIu64 " and %" PRIu64, table->causes[0].total.count,
+	      table->causes[1].total.count);
+	check(!table->bad && !table->lost && !table->refused, "nothing was bad or lost");
+}
+
+static void test_exits(void)
+{
+	static const size_t pieces[] = { 0, 4, 8, 12, 20, 44, 4096 };
+
+	put_all();
+	for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+		struct exits *exits = make_exits(false);
+		struct exits_table *table = add_all(exits, pieces[i]);
+		struct exits_table *copy = exits_table_copy(table);
+
+		exits_table_destroy(table);
+		check_all(copy, "in pieces");
+		exits_table_destroy(copy);
+		exits_reset(exits);
+		table = exits_get(exits);
+		check(!table->n_rows && !table->n_causes && !table->records, "a reset");
+		exits_table_destroy(table);
+		exits_destroy(exits);
+	}
+}
+
+static void test_lost(void)
+{
+	struct exits *exits = make_exits(false);
+	struct exits_table *table;
+
+	begin();
+	put_runstate(GUEST, 0, 1, 0);
+	put_exit(0x72, 0x3000);
+	put(0x1f001, true, 4, (const uint32_t[]){ 123, 0, 0, 0 });
+	put_entry(); /* its exit was lost */
+	table = add_all(exits, 0);
+	check(table->lost == 123 && !table->n_rows, "%" PRIu64 " records are lost", table->lost);
+	exits_table_destroy(table);
+	exits_destroy(exits);
+}
+
+static void test_vmx(void)
+{
+	struct exits *exits = make_exits(true);
+	struct exits_table *table;
+
+	begin();
+	put_runstate(GUEST, 0, 1, 0);
+	put_exit(1, 0x3000);
+	put(0x8200f, false, 1, (const uint32_t[]){ 0xfb });
+	now += US;
+	put_entry();
+	put_exit(48, 0x3000);
+	now += US;
+	put_entry();
+	put(0x20110d, false, 1, (const uint32_t[]){ 29 });
+	table = add_all(exits, 0);
+	check(find_row(table, "external interrupt 0xfb")->total.count == 1, "an interrupt");
+	check(find_row(table, "EPT fault")->total.count == 1, "a fault of EPT");
+	check(find_row(table, "hypercall sched_op")->total.count == 1, "a hypercall of PV");
+	exits_table_destroy(table);
+	exits_destroy(exits);
+}
+
+/* Any bytes: only figures are wrong. */
+static void test_hostile(void)
+{
+	struct exits *exits = make_exits(false);
+	struct exits_table *table;
+	uint64_t state = 1;
+
+	for (unsigned i = 0; i < 200; i++) {
+		for (size_t j = 0; j < 4096; j++) {
+			state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+			words[j] = (uint32_t)(state >> 32);
+			if (j % 4 == 0)
+				words[j] = (words[j] & 0xf0000fff) | (j % 8    ? 0x81000
+								      : j % 16 ? 0x21000
+									       : 0x82000);
+		}
+		exits_add(exits, i * 7 % 2000, words, 4 * (1000 + i), name_page, NULL);
+	}
+	exits_add(exits, 0, words, 3, name_page, NULL);
+	table = exits_get(exits);
+	check(table->bad > 0 && table->n_rows <= EXITS_MAX_ROWS &&
+		      table->n_causes <= EXITS_MAX_CAUSES,
+	      "%zu reasons, %zu causes, %" PRIu64 " refused", table->n_rows, table->n_causes,
+	      table->refused);
+	exits_table_destroy(table);
+	exits_destroy(exits);
+}
+
+int main(void)
+{
+	test_exits();
+	test_lost();
+	test_vmx();
+	test_hostile();
+	return tap_done();
+}
