@@ -197,15 +197,16 @@ static void make_folder(void)
 	close(file);
 }
 
-static char home[sizeof(folder) + 16], terminfo[sizeof(home) + 16], described[sizeof(home)];
+static char home[] = "/tmp/xtop-test-home-XXXXXX", described[] = "/tmp/xtop-test-terms-XXXXXX";
+static char terminfo[sizeof(home) + 16];
 
-/* $TERMINFO is another folder than those of the system. */
+/* Both folders are outside of the system's, and of that of --root. */
 static void make_home(void)
 {
-	snprintf(home, sizeof(home), "%s/home", folder);
+	if (!mkdtemp(home) || !mkdtemp(described) || chmod(home, 0755) || chmod(described, 0755))
+		abort();
 	snprintf(terminfo, sizeof(terminfo), "%s/.terminfo", home);
-	snprintf(described, sizeof(described), "%s/described", folder);
-	if (mkdir(home, 0755) || mkdir(terminfo, 0755) || mkdir(described, 0755))
+	if (mkdir(terminfo, 0755))
 		abort();
 	setenv("HOME", home, 1);
 	setenv("TERMINFO", described, 1);
