@@ -198,7 +198,7 @@ static uint64_t ruby_find_kept_owner(const struct runtime_process *process, uint
 static uint64_t ruby_find_owner(const struct runtime_process *process, const uint64_t *words,
 				size_t n_outer)
 {
-	for (;; n_outer--, words += N_RUBY_WORDS) {
+	for (unsigned i = 0; i < RUBY_MAX_PARENTS; i++, n_outer--, words += N_RUBY_WORDS) {
 		uint64_t owner = ruby_read_owner(process, words[WORD_METHOD], words[WORD_ISEQ]);
 		uint64_t parent = words[WORD_PARENT] & ~PARENT_FLAGS;
 
@@ -211,6 +211,7 @@ static uint64_t ruby_find_owner(const struct runtime_process *process, const uin
 		if (!n_outer)
 			return ruby_find_kept_owner(process, parent);
 	}
+	return 0;
 }
 
 static bool ruby_read_frame(const struct runtime_process *process, const uint64_t *words,

@@ -86,6 +86,7 @@ static void name_frames(const struct runtime_process *process, const struct runt
 				  "a file's name ends");
 		}
 		runtime_find_loop(process, &frames[i]);
+		runtime_read_line(process, &frames[i]);
 	}
 }
 
