@@ -14,6 +14,8 @@ LDADD = tests/support/libsupport.a libxtop.a $(XTOP_LIBS)
 noinst_LIBRARIES += tests/support/libsupport.a
 tests_support_libsupport_a_SOURCES = \
 	tests/support/dump_memory.c \
+	tests/support/fetched_file.c \
+	tests/support/fetched_file.h \
 	tests/support/http_server.c \
 	tests/support/live_memory.c \
 	tests/support/live_process.c \

@@ -412,6 +412,7 @@ const struct option_spec option_specs[] = {
 	  .help = "let a guest run that a killed xtop left stopped" },
 	{ .name = "xen-abi",
 	  .group = OPTIONS_OTHER,
+	  .rare = true,
 	  .argument = "VERSION",
 	  STRING(xen_abi),
 	  .allowed = "a release of Xen, 4.14 to 4.21",

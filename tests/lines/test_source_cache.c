@@ -7,12 +7,12 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "supervise/fetcher.h"
+#include "tests/support/fetched_file.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
 #include "xtop/lines/source_cache.h"
@@ -57,15 +57,12 @@ static int find_slowly(const uint8_t *build_id, size_t size_bytes, const char *s
 		       char message[96])
 {
 	const struct timespec nap = { .tv_nsec = SERVER_MS * 1000000L };
-	int fd;
 
 	(void)size_bytes, (void)message;
 	nanosleep(&nap, NULL);
 	if (build_id[0] != 7 || strcmp(source, "/fetched.c") != 0)
 		return -1;
-	fd = memfd_create("fetched", MFD_CLOEXEC);
-	dprintf(fd, "first\n\tsecond();\n");
-	return fd;
+	return fetched_file_make("first\n\tsecond();\n", 17);
 }
 
 static uint64_t now_ms(void)
@@ -78,7 +75,7 @@ static uint64_t now_ms(void)
 
 static void test_server(void)
 {
-	const struct fetcher_settings settings = { .find = find_slowly };
+	const struct fetcher_settings settings = { .find = find_slowly, .cache = directory };
 	const struct build_id seven = { 20, { 7 }, 0 }, eight = { 20, { 8 }, 0 };
 	struct source_cache *files;
 	uint64_t before_ms, took_ms = 0;

@@ -9,12 +9,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "linux/kernel_debug_files.h"
 #include "supervise/fetcher.h"
+#include "tests/support/fetched_file.h"
 #include "tests/support/must.h"
 #include "tests/support/no_lines.h"
 #include "tests/support/shell.h"
@@ -40,10 +40,8 @@ static size_t content_bytes;
 static int find_program(const uint8_t *build_id, size_t size_bytes, const char *source,
 			char message[96])
 {
-	int fd = build_id[0] == 1 ? -1 : memfd_create("found", MFD_CLOEXEC);
-
 	(void)size_bytes, (void)source, (void)message;
-	return fd < 0 || write(fd, content, content_bytes) != (ssize_t)content_bytes ? -1 : fd;
+	return build_id[0] == 1 ? -1 : fetched_file_make(content, content_bytes);
 }
 
 static void read_program(struct fixture *fixture)
@@ -191,16 +189,17 @@ int main(void)
 {
 	static struct fixture fixture = { .top = "/tmp/xtop-kernel-lines-XXXXXX",
 					  .guest = { .root_fd = -1 } };
-	const struct fetcher_settings settings = { .find = find_program };
+	const struct fetcher_settings settings = { .find = find_program,
+						   .cache = fixture.top };
 	const char *build = getenv("top_builddir");
 
 	snprintf(fixture.program, sizeof(fixture.program), "%s/tests/lines/inlined",
 		 build ? build : ".");
 	read_program(&fixture);
-	must(fetch_start_with(&settings));
-	must(line_client_start(&no_lines_reader));
 	if (!mkdtemp(fixture.top))
 		return 99;
+	must(fetch_start_with(&settings));
+	must(line_client_start(&no_lines_reader));
 	test_fetched(&fixture);
 	test_name(&fixture);
 	test_folder(&fixture);

@@ -84,12 +84,12 @@ static void test_kept(void)
 	setenv("XDG_CONFIG_HOME", folder, 1);
 	snprintf(path, sizeof(path), "%s/xtop/xtoprc", folder);
 	text = file_read(path);
-	check(strstr(text, "pass-through = folded\n"), "the pass-through setting is written: %s",
+	check(strstr(text, "pass-through = shown\n"), "the pass-through setting is written: %s",
 	      text);
 	free(text);
 	if (ui_rc_open(&rc, false) || ui_rc_read(&rc))
 		abort();
-	check(rc.fold, "the pass-through setting is read");
+	check(!rc.fold, "the pass-through setting is read");
 	ui_rc_close(&rc);
 	unlink(path);
 	snprintf(path, sizeof(path), "%s/xtop", folder);

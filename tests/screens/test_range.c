@@ -240,8 +240,8 @@ static bool has_string(struct field profile, const char *text)
 /* A pprof file of a range tells the range's time, and the guest as -o tells it. */
 static void test_pprof(void)
 {
-	char path[] = "/tmp/xtop-test-range-XXXXXX", keys_[128];
-	int fd = mkstemp(path);
+	char path[] = "/tmp/xtop-test-range-XXXXXX.pb.gz", keys_[128];
+	int fd = mkstemps(path, sizeof(".pb.gz") - 1);
 	struct field profile = { 0 };
 	struct scene scene;
 	FILE *file;

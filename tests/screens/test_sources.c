@@ -38,9 +38,9 @@ static struct snapshot *make_picture(struct scene *scene)
 /* The key w writes the lines that the picture has. */
 static void test_write(struct scene *scene)
 {
-	char path[] = "/tmp/xtop-screens-XXXXXX", keys_[128], *text;
+	char path[] = "/tmp/xtop-screens-XXXXXX.perf", keys_[128], *text;
 
-	int fd = mkstemp(path);
+	int fd = mkstemps(path, sizeof(".perf") - 1);
 
 	if (fd < 0 || unlink(path))
 		abort();

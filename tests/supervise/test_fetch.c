@@ -25,6 +25,7 @@
 #include "supervise/fetcher.h"
 #include "tests/support/by_force.h"
 #include "tests/support/emulated.h"
+#include "tests/support/fetched_file.h"
 #include "tests/support/must.h"
 #include "tests/support/own_program.h"
 #include "tests/support/shell.h"
@@ -84,20 +85,6 @@ static void check_content(int fd, const char *want)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* Writes a file in the cache, as the library does. */
-static int make_file(const char *text)
-{
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/file", getenv("DEBUGINFOD_CACHE_PATH"));
-	unlink(path);
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd >= 0 && write(fd, text, strlen(text)) < 0)
-		exit(99);
-	return fd;
-}
-
 /* Even ids have files, and sources. Id 6 takes a while, and tells of it. */
 static int find_even(const uint8_t *build_id, size_t size_bytes, const char *source,
 		    char message[96])
@@ -106,7 +93,7 @@ static int find_even(const uint8_t *build_id, size_t size_bytes, const char *sou
 
 	snprintf(text, sizeof(text), "%s of %u", source, build_id[0]);
 	if (*source)
-		return make_file(text);
+		return fetched_file_make(text, strlen(text));
 	if (build_id[0] % 2) {
 		snprintf(message, 96, "id %u of %zu bytes", build_id[0], size_bytes);
 		return -1;
@@ -117,7 +104,7 @@ static int find_even(const uint8_t *build_id, size_t size_bytes, const char *sou
 		nap();
 	}
 	snprintf(text, sizeof(text), "file %u", build_id[0]);
-	return make_file(text);
+	return fetched_file_make(text, strlen(text));
 }
 
 static void test_answers(void)
@@ -367,19 +354,16 @@ static struct build_id own_id(void)
 	return id;
 }
 
-/*
- * This file, as it was compiled: its path in DWARF. The compiler was given a path that begins in the
- * build's folder, which need not be the present one.
- */
+/* This file, whose path the compiler has put into DWARF. */
 static const char *own_source(void)
 {
 	static char path[PATH_MAX];
-	const char *build = getenv("top_builddir");
-	char compiled[PATH_MAX];
+	const char *top = getenv("top_srcdir");
+	char here[PATH_MAX];
 
-	snprintf(compiled, sizeof(compiled), "%s/%s", build ? build : ".", __FILE__);
-	if (!path[0] && !realpath(__FILE__[0] == '/' ? __FILE__ : compiled, path))
-		snprintf(path, sizeof(path), "%s", __FILE__);
+	snprintf(here, sizeof(here), "%s/tests/supervise/test_fetch.c", top ? top : "..");
+	if (!path[0] && !realpath(here, path))
+		snprintf(path, sizeof(path), "%s", here);
 	return path;
 }
 

@@ -197,6 +197,7 @@ static void test_refused(void)
 
 	image = good;
 	image.header.e_ident[EI_CLASS] = ELFCLASS32;
+	image.header.e_machine = EM_MIPS;
 	check_refused("ELF32", &image, "a 32-bit ELF file");
 	image = good;
 	image.header.e_machine = EM_PPC64;

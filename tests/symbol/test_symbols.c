@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <sys/stat.h>
 
 #include "tests/support/elf_image.h"
@@ -377,7 +378,8 @@ static void test_refused(void)
 	check_refused(write_file("only-end", "0000000000001000 T _etext\n", 26),
 		      "no functions in it");
 	bytes[EI_CLASS] = ELFCLASS32;
-	check_refused(write_file("i386.elf", bytes, size), "a 32-bit ELF file");
+	bytes[offsetof(Elf64_Ehdr, e_machine)] = EM_MIPS;
+	check_refused(write_file("mips.elf", bytes, size), "a 32-bit ELF file");
 	check_refused(write_file("cut.elf", bytes, 8), "ELF");
 }
 

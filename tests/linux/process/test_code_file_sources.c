@@ -5,12 +5,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "supervise/fetcher.h"
 #include "tests/linux/process/code_fixture.h"
+#include "tests/support/fetched_file.h"
+#include "tests/support/shell.h"
 #include "xtop/supervise/fetch.h"
 
 static char directory[] = "/tmp/xtop-files-XXXXXX";
@@ -97,14 +98,11 @@ static int find_debug_file(const uint8_t *build_id, size_t size_bytes, const cha
 			   char message[96])
 {
 	struct program debug;
-	int fd;
-
 	(void)message;
 	if (*source || build_id[0] != 6 || size_bytes != 8)
 		return -1;
 	program_make(&debug, 0, "fetched", 6);
-	fd = memfd_create("debug", MFD_CLOEXEC);
-	return write(fd, debug.bytes, sizeof(debug.bytes)) > 0 ? fd : -1;
+	return fetched_file_make(debug.bytes, sizeof(debug.bytes));
 }
 
 static void poll_names(struct code_fixture *fixture, const struct code_file *file)
@@ -120,11 +118,14 @@ static void poll_names(struct code_fixture *fixture, const struct code_file *fil
 /* Names that come later: the image stays, and whoever has it hears of it. */
 static void test_fetched(struct code_fixture *fixture)
 {
-	const struct fetcher_settings settings = { .find = find_debug_file };
+	char cache[] = "/tmp/xtop-code-files-XXXXXX";
+	const struct fetcher_settings settings = { .find = find_debug_file, .cache = cache };
 	struct code_file *file, *other;
 	const struct image *image;
 	uint64_t names;
 
+	if (!mkdtemp(cache))
+		abort();
 	must(fetch_start_with(&settings));
 	begin(fixture, NULL);
 	program_make(&fixture->program, 0, NULL, 6);
@@ -163,6 +164,7 @@ static void test_fetched(struct code_fixture *fixture)
 		  "both images with fetched names are counted");
 	end(fixture);
 	fetch_stop();
+	shell("rm -r %s", cache);
 }
 
 static void test_root(struct code_fixture *fixture)
