@@ -322,8 +322,7 @@ const struct option_spec option_specs[] = {
 	  LIST(symbols),
 	  .allowed = "a file",
 	  .completion = COMPLETE_FILE,
-	  .help = "names of functions: an ELF file, or the text of nm, System.map or kallsyms; "
-		  "may be repeated" },
+	  .help = "names of functions: ELF file, nm's or kallsyms' text" },
 	{ .name = "root",
 	  .group = OPTIONS_EXPLAIN,
 	  .argument = "DIR",
@@ -412,7 +411,6 @@ const struct option_spec option_specs[] = {
 	  .help = "let a guest run that a killed xtop left stopped" },
 	{ .name = "xen-abi",
 	  .group = OPTIONS_OTHER,
-	  .rare = true,
 	  .argument = "VERSION",
 	  STRING(xen_abi),
 	  .allowed = "a release of Xen, 4.14 to 4.21",

@@ -324,7 +324,7 @@ static void test_help(void)
 		"--filter=",   "--output=",     "--format=",   "--record=",    "--replay=",
 		"--paced",     "--stats=",      "--addresses", "--batch",      "--quiet",
 		"--list",      "--unpause",     "--help",      "--version",    "--shared",
-		"--group",    "--xen-abi"
+		"--group",    "--xen-abi="
 	};
 	const char *at = options_help();
 	unsigned lines = 0;
