@@ -133,8 +133,8 @@ struct ruby_class {
 };
 
 /*
- * Looks at a value that the class has. Of the classes that it refers to, only the one whose
- * singleton it is has it as class.
+ * Looks at a value that the class has, which may be the object whose singleton the class is. That
+ * object alone, among all that a class refers to, has CLASS as its own class.
  */
 static void ruby_see_value(const struct runtime_process *process, uint64_t value,
 			   struct ruby_class *class)

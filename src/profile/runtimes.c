@@ -118,7 +118,7 @@ static bool runtimes_find_recipe(struct runtimes_process *process,
 	return found;
 }
 
-/* Whether to try now. Of the tasks that are asleep, the first ones are tried at once. */
+/* Whether to try now. The first tasks that are asleep are tried at once. */
 static bool runtimes_is_due(struct runtimes_process *process, const struct runtimes_sample *sample)
 {
 	if (sample->asleep)

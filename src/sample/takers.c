@@ -238,8 +238,9 @@ static double takers_waited_beside_ns(const struct takers_vcpu *vcpu, double spa
 }
 
 /*
- * How long the vCPU waited. One that never sleeps waited whenever it did not run. Of others the two
- * looks of the interval tell how much of it that was, right in the mean.
+ * How long the vCPU waited. A vCPU that never sleeps waited whenever it did not run. For any other
+ * one, the two looks at the interval's ends tell which part of the rest it waited, right in the
+ * mean.
  */
 static double takers_waited_ns(const struct takers_vcpu *vcpu, const struct host_vcpu *before,
 			       const struct host_vcpu *now, double span_ns, double ran_ns)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * For test_java.c. Runs its functions ROUNDS times, tells its stack, and goes on: "told" in its
- * innermost function, "busy" with ever more rounds. Of the work in a round, beta() has three times
- * as much as alpha().
+ * innermost function, "busy" with ever more rounds. In each round beta() does three times as much
+ * work as alpha().
  */
 import java.util.Arrays;
 import java.util.Comparator;
