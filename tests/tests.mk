@@ -16,6 +16,8 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/dump_memory.c \
 	tests/support/fetched_file.c \
 	tests/support/fetched_file.h \
+	tests/support/old_landlock.c \
+	tests/support/old_landlock.h \
 	tests/support/http_server.c \
 	tests/support/live_memory.c \
 	tests/support/live_process.c \
@@ -100,7 +102,8 @@ tests_supervise_test_guard_restarts_SOURCES = tests/supervise/test_guard_restart
 SANDBOX_FIXTURE = tests/supervise/sandbox_fixture.c tests/supervise/sandbox_fixture.h
 tests_supervise_test_sandbox_SOURCES = tests/supervise/test_sandbox.c $(SANDBOX_FIXTURE)
 tests_supervise_test_sandbox_allowed_SOURCES = tests/supervise/test_sandbox_allowed.c $(SANDBOX_FIXTURE)
-tests_supervise_test_sandbox_status_SOURCES = tests/supervise/test_sandbox_status.c $(SANDBOX_FIXTURE)
+tests_supervise_test_sandbox_status_SOURCES = tests/supervise/test_sandbox_status.c tests/supervise/enter_walls.h \
+	$(SANDBOX_FIXTURE)
 
 # test_seh_runs runs the functions of a PE image, one instruction at a time.
 tests_windows_test_seh_runs_SOURCES = tests/windows/test_seh_runs.c tests/windows/steps.c

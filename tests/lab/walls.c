@@ -17,7 +17,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <seccomp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -27,6 +26,7 @@
 #include <unistd.h>
 
 #include "tests/support/must.h"
+#include "tests/support/old_landlock.h"
 #include "tests/support/tap.h"
 #include "tests/support/victim.h"
 #include "xtop/supervise/sandbox.h"
@@ -125,18 +125,6 @@ static int open_xenstore(void)
 static int create_file(void)
 {
 	return open("/tmp/walls-created", O_WRONLY | O_CREAT, 0600) < 0 ? errno : 0;
-}
-
-/* As on a kernel before 5.13: a filter makes Landlock's system calls fail. */
-static void hide_landlock(void)
-{
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-
-	for (int number = 444; number <= 446; number++)
-		if (seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), number, 0) < 0)
-			_exit(255);
-	if (seccomp_load(filter) < 0)
-		_exit(255);
 }
 
 static bool without_landlock;

@@ -136,6 +136,28 @@ static void test_nodes(void)
 	snapshot_destroy(snapshot);
 }
 
+/* Filters SNAPSHOT, which stays as it is. Returns the weight of all that is left. */
+static struct weights check_tree(const struct snapshot *snapshot, const char *regex, const char *tree)
+{
+	struct snapshot filtered = *snapshot;
+	const struct snapshot_node *nodes;
+	struct weights left = { 0 };
+	struct snapshot_node *copy;
+	struct filter *filter;
+	char *text;
+
+	must(filter_create(regex, &filter));
+	must(filter_nodes(filter, snapshot, &copy, &nodes));
+	filtered.nodes = copy;
+	text = stacks_tree(&filtered);
+	check_string(text, tree, regex);
+	weights_add_children(&left, &nodes[0]);
+	free(text);
+	free(copy);
+	filter_destroy(filter);
+	return left;
+}
+
 /* A control group is its processes' module: -e and \ find the stacks of all of them. */
 static void test_cgroup(void)
 {
@@ -155,21 +177,12 @@ static void test_cgroup(void)
 	struct snapshot *snapshot = stacks_snapshot(frames, grouped);
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct snapshot filtered = *snapshot;
-		const struct snapshot_node *nodes;
-		struct snapshot_node *copy;
+		struct weights left = check_tree(snapshot, cases[i].regex, cases[i].tree);
 		struct filter *filter;
-		char *text;
 
 		must(filter_create(cases[i].regex, &filter));
-		must(filter_nodes(filter, snapshot, &copy, &nodes));
-		filtered.nodes = copy;
-		text = stacks_tree(&filtered);
-		check_string(text, cases[i].tree, cases[i].regex);
-		check(filter_weights(filter, snapshot).children_ticks == nodes[0].children_ticks,
+		check(filter_weights(filter, snapshot).children_ticks == left.children_ticks,
 		      "the weight of the same stacks");
-		free(text);
-		free(copy);
 		filter_destroy(filter);
 	}
 	snapshot_destroy(snapshot);
@@ -226,22 +239,8 @@ static void test_parts(void)
 	};
 	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct snapshot filtered = *snapshot;
-		const struct snapshot_node *nodes;
-		struct snapshot_node *copy;
-		struct filter *filter;
-		char *text;
-
-		must(filter_create(cases[i].text, &filter));
-		must(filter_nodes(filter, snapshot, &copy, &nodes));
-		filtered.nodes = copy;
-		text = stacks_tree(&filtered);
-		check_string(text, cases[i].tree, cases[i].text);
-		free(text);
-		free(copy);
-		filter_destroy(filter);
-	}
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		check_tree(snapshot, cases[i].text, cases[i].tree);
 	snapshot_destroy(snapshot);
 }
 

@@ -29,11 +29,10 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "supervise/helper_sandbox.h"
 #include "supervise/line_sandbox.h"
 #include "tests/support/emulated.h"
 #include "tests/support/tap.h"
-#include "xtop/supervise/sandbox.h"
+#include "tests/supervise/enter_walls.h"
 
 #define N_NUMBERS 1024 /* Linux 6.18 has 469 */
 #define SECRET    0x7a11f00d5eed0ca1ULL
@@ -75,21 +74,6 @@ static int try_call(int number, pid_t self, const uint64_t arguments[5])
 }
 
 /* --- kinds of processes ----------------------------------------------------------------------- */
-
-static bool enter_main(void)
-{
-	return !sandbox_enter(NULL, 0);
-}
-
-static bool enter_client(void)
-{
-	return !helper_sandbox_enter(-1, true);
-}
-
-static bool enter_server(void)
-{
-	return !helper_sandbox_enter(-1, false);
-}
 
 static bool enter_reader(void)
 {

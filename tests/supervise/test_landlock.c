@@ -8,7 +8,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <seccomp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -22,6 +21,7 @@
 
 #include "supervise/landlock.h"
 #include "tests/support/emulated.h"
+#include "tests/support/old_landlock.h"
 #include "tests/support/tap.h"
 
 #define DONE 0
@@ -38,17 +38,6 @@ static int result(long value)
 	return value < 0 ? errno : DONE;
 }
 
-static void hide(void)
-{
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-
-	for (int number = 444; number <= 446; number++)
-		if (seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), number, 0) < 0)
-			_exit(255);
-	if (seccomp_load(filter) < 0)
-		_exit(255);
-}
-
 /* Returns what ATTEMPT in a child behind Landlock gives: DONE, or errno. */
 static int inside(int (*attempt)(void))
 {
@@ -57,7 +46,7 @@ static int inside(int (*attempt)(void))
 
 	if (child == 0) {
 		if (is_hidden)
-			hide();
+			hide_landlock();
 		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || landlock_enter(&rights))
 			_exit(255);
 		_exit(attempt());

@@ -14,11 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "supervise/helper_sandbox.h"
 #include "supervise/line_sandbox.h"
 #include "tests/supervise/sandbox_fixture.h"
 #include "tests/support/tap.h"
-#include "xtop/supervise/sandbox.h"
+#include "tests/supervise/enter_walls.h"
 
 /* A line of /proc/PID/NAME begins with LINE, while the child waits. */
 static bool proc_says(pid_t pid, const char *name, const char *line)
@@ -55,21 +54,6 @@ static bool is_roots(pid_t pid)
 
 /* A user of which there is nothing else, whoever called sudo. */
 #define USER_OF(pid) (0x70000000U + (unsigned)(pid))
-
-static bool enter_main(void)
-{
-	return !sandbox_enter(NULL, 0);
-}
-
-static bool enter_client(void)
-{
-	return !helper_sandbox_enter(-1, true);
-}
-
-static bool enter_server(void)
-{
-	return !helper_sandbox_enter(-1, false);
-}
 
 /* A helper with a folder is the user who called sudo. */
 static bool enter_with_folder(void)
