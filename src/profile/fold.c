@@ -671,7 +671,7 @@ bool fold_add(struct fold *fold, const struct sample *sample, const struct sampl
 	fold->walked_whole = false;
 	fold->n_frames = 0;
 	fold->time_ns = sample->time_ns;
-	fold->ticks = (double)sample->weight / SAMPLE_WEIGHT_TICK;
+	fold->ticks = (double)sample_get_weight(sample, vcpu) / SAMPLE_WEIGHT_TICK;
 	if (vcpu->state >= VCPU_RUNNABLE)
 		return fold_add_busy(fold, vcpu);
 	if (fold->settings.os && sample_has_registers(vcpu))

@@ -109,7 +109,25 @@ static void sampler_choose_asleep(struct sampler *sampler)
 		}
 }
 
-/* Chooses the vCPUs that are sampled: all that run or wait. */
+/*
+ * Leaves all but MOST of the wanted vCPUs out, at random, whatever they do: those that are read
+ * stand for the others, too.
+ */
+static void sampler_leave_out(struct sampler *sampler, unsigned most)
+{
+	unsigned n = sampler->n_wanted;
+
+	sampler->n_wanted = sampler->n_waiting = 0;
+	for (unsigned i = 0; i < n; i++) {
+		if (!ticks_choose(&sampler->ticks, most - sampler->n_wanted, n - i))
+			continue;
+		sampler->copies[sampler->n_wanted].waits = sampler->copies[i].waits;
+		sampler->n_waiting += sampler->copies[i].waits;
+		sampler->wanted[sampler->n_wanted++].number = sampler->wanted[i].number;
+	}
+}
+
+/* Chooses the vCPUs that are sampled: all that run or wait, or as many as the budget pays. */
 static void sampler_choose(struct sampler *sampler)
 {
 	sampler->n_wanted = sampler->n_waiting = 0;
@@ -122,6 +140,9 @@ static void sampler_choose(struct sampler *sampler)
 			sampler->copies[sampler->n_wanted].waits = waits;
 			sampler->wanted[sampler->n_wanted++].number = (uint16_t)vcpu;
 		}
+	sampler->n_awake = sampler->n_wanted;
+	if (sampler->n_wanted > ticks_most_vcpus(&sampler->ticks))
+		sampler_leave_out(sampler, ticks_most_vcpus(&sampler->ticks));
 	if (!sampler->n_wanted && !sampler->stopped_once)
 		sampler_choose_asleep(sampler);
 	if (!sampler->n_wanted)
@@ -261,6 +282,14 @@ static bool sampler_poll_lag(struct sampler *sampler)
 	return true;
 }
 
+/* What each vCPU stands for that was read, if others were left out. */
+static uint32_t sampler_weigh_vcpu(const struct sampler *sampler)
+{
+	uint64_t weight = (uint64_t)sampler->head.weight * sampler->n_awake / sampler->n_wanted;
+
+	return weight < UINT32_MAX ? (uint32_t)weight : UINT32_MAX;
+}
+
 /* Takes the sample of a tick. The guest runs. ROOM in the ring has room for all vCPUs. */
 static void sampler_tick(struct sampler *sampler, char *room)
 {
@@ -286,6 +315,8 @@ static void sampler_tick(struct sampler *sampler, char *room)
 	sampler_update_cache(sampler, room);
 	sampler->head.weight = ticks_weigh(&sampler->ticks, sampler->n_wanted,
 					   sampler->counts.stopped_ns - stopped_ns);
+	if (sampler->n_wanted < sampler->n_awake)
+		sampler->head.vcpu_weight = sampler_weigh_vcpu(sampler);
 	*(struct sample *)room = sampler->head;
 	ring_commit(sampler->ring, sampler->head.size_bytes);
 	sampler->counts.samples++;

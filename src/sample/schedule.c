@@ -138,6 +138,16 @@ bool ticks_may_stop(struct ticks *ticks)
 	       !ticks->strata.wait;
 }
 
+unsigned ticks_most_vcpus(const struct ticks *ticks)
+{
+	return ticks->strata.most;
+}
+
+bool ticks_choose(struct ticks *ticks, unsigned n_chosen, unsigned n)
+{
+	return strata_random(&ticks->strata) * n < n_chosen;
+}
+
 uint32_t ticks_weigh(struct ticks *ticks, unsigned n, uint64_t stopped_ns)
 {
 	uint64_t weight =

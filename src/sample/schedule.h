@@ -93,6 +93,10 @@ void ticks_plan(struct ticks *ticks);
 uint64_t ticks_wait_ns(const struct ticks *ticks);
 /* Whether this tick may give a sample. */
 bool ticks_may_stop(struct ticks *ticks);
+/* How many vCPUs the next stop reads at most. */
+unsigned ticks_most_vcpus(const struct ticks *ticks);
+/* Chooses N_CHOSEN of N at random: whether the next one is among them. */
+bool ticks_choose(struct ticks *ticks, unsigned n_chosen, unsigned n);
 /*
  * A sample of N vCPUs was taken, and the guest was stopped for STOPPED_NS. N 0: no vCPU ran, and
  * the guest was not stopped. Chooses the next stratum. Returns the sample's weight (sample.h).

@@ -20,14 +20,17 @@
 #define STRATA_AHEAD   30   /* the next seconds, in slots of the budget */
 #define STRATA_SOON    20   /* from so many slots on, the cost may rise to what is left */
 #define STRATA_MOST    1e9  /* ticks of a stratum */
+#define STRATA_PART    0.025 /* a stop reads the vCPUs that this part of a span's budget pays */
 
 void strata_init(struct strata *strata, unsigned n_vcpus, uint64_t seed)
 {
-	*strata = (struct strata){ .n_vcpus = n_vcpus, .length = 1, .wait = 1, .random = seed | 1 };
+	*strata = (struct strata){
+		.n_vcpus = n_vcpus, .most = n_vcpus, .length = 1, .wait = 1, .random = seed | 1
+	};
 }
 
 /* Uniform in [0, 1). Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8 (2003). */
-static double strata_random(struct strata *strata)
+double strata_random(struct strata *strata)
 {
 	strata->random ^= strata->random << 13;
 	strata->random ^= strata->random >> 7;
@@ -43,15 +46,15 @@ void strata_count(struct strata *strata, uint64_t n)
 	strata->late += n - waited;
 }
 
-/* The expected stopped time of a sample of all vCPUs. */
-static double strata_all_ns(const struct strata *strata)
+/* The expected stopped time of a sample of the most vCPUs. */
+static double strata_most_ns(const struct strata *strata)
 {
-	return strata->vcpu_ns * (strata->n_vcpus + 1);
+	return strata->vcpu_ns * (strata->most + 1);
 }
 
 double strata_stop_ns(const struct strata *strata)
 {
-	return strata->dear_ns * (strata->n_vcpus + 1);
+	return strata->dear_ns * (strata->most + 1);
 }
 
 /* --- learning --------------------------------------------------------------------------------- */
@@ -80,6 +83,17 @@ static void strata_learn_parts(struct strata *strata, double parts, double span)
 	strata->recent_parts += (parts - strata->recent_parts) / STRATA_RECENT;
 }
 
+/*
+ * Chooses how many vCPUs the next stop may read. A stop of all vCPUs that takes a large part of a
+ * span's budget would leave that part unused, because there must be room for it.
+ */
+static void strata_choose_most(struct strata *strata, double share)
+{
+	double n = STRATA_PART * share * (double)BUDGET_SPAN_NS / strata->vcpu_ns - 1;
+
+	strata->most = n < strata->n_vcpus ? (unsigned)fmax(n, 1) : strata->n_vcpus;
+}
+
 /* --- the next stratum ------------------------------------------------------------------------- */
 
 /*
@@ -91,7 +105,7 @@ static double strata_find_least(const struct strata *strata, const struct budget
 				const struct strata_limits *limits, double rest)
 {
 	double cost_ns = strata->vcpu_ns * fmax(strata->parts, strata->recent_parts),
-	       reserve_ns = strata_all_ns(strata) + strata_stop_ns(strata),
+	       reserve_ns = strata_most_ns(strata) + strata_stop_ns(strata),
 	       slot = (double)BUDGET_SLOT_NS / (double)limits->period_ns, least = 1;
 	uint64_t gone_ns = 0;
 
@@ -117,7 +131,7 @@ static double strata_find_mean(struct strata *strata, double n_ticks, double sto
 {
 	double earned_ns = STRATA_SPEND * limits->share * (double)limits->period_ns,
 	       span_ns = limits->share * (double)BUDGET_SPAN_NS,
-	       most_ns = fmax(span_ns, STRATA_DEBT * strata_all_ns(strata)), even;
+	       most_ns = fmax(span_ns, STRATA_DEBT * strata_most_ns(strata)), even;
 
 	strata->balance_ns += n_ticks * earned_ns - stopped_ns;
 	strata->balance_ns = fmax(-most_ns, fmin(most_ns / STRATA_SAVED, strata->balance_ns));
@@ -155,6 +169,8 @@ uint64_t strata_sample(struct strata *strata, unsigned n, uint64_t stopped_ns,
 	strata->owed = owed - paid < most_owed ? owed - paid : most_owed;
 	if (n && stopped_ns)
 		strata_learn_stop(strata, n, stopped_ns);
+	if (strata->n_learned)
+		strata_choose_most(strata, limits->share);
 	strata_learn_parts(strata, n ? n + 1 : 0, STRATA_MEAN_S * a_second);
 	mean = strata_find_mean(strata, (double)(length + over), (double)stopped_ns, limits);
 	least = fmax(strata_find_least(strata, budget, limits, (double)rest), limits->stride);

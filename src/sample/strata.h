@@ -26,6 +26,10 @@
  *     drawn, just when stops are dear, and such work would be seen too seldom.
  *   - The stride: --host-budget makes all guests wait alike.
  *
+ * A stop reads at most so many vCPUs that it takes STRATA_PART of the budget of BUDGET_SPAN_NS.
+ * Those of the vCPUs that run which are left out are chosen at random, and the others stand for
+ * them. So even a stop in a guest with many vCPUs is small, and little room must be left for it.
+ *
  * Ticks without a sample, because dom0 did not run or the resolver was behind, are owed. The next
  * samples stand for them, too, but no sample for more of them than for its own stratum. What is
  * more than STRATA_OWED_S is given up.
@@ -46,6 +50,7 @@ struct strata_limits {
 
 struct strata {
 	unsigned n_vcpus;
+	unsigned most; /* vCPUs that the next stop reads at most; the rest is left out at random */
 	double vcpu_ns;     /* a stop of N vCPUs is expected to take N + 1 times this */
 	double dear_ns;     /* a dear stop of N vCPUs takes N + 1 times this */
 	unsigned n_learned; /* stops from which vcpu_ns was learned, up to STRATA_LEARN */
@@ -67,7 +72,9 @@ struct strata {
 void strata_init(struct strata *strata, unsigned n_vcpus, uint64_t seed);
 /* N more deadlines have come, or went by unmet. */
 void strata_count(struct strata *strata, uint64_t n);
-/* How long the next stop may take: a dear one of all vCPUs. */
+/* A random number, uniform in [0, 1). */
+double strata_random(struct strata *strata);
+/* How long the next stop may take: a dear one of the most vCPUs. */
 double strata_stop_ns(const struct strata *strata);
 /*
  * Gives the stratum its sample: of N vCPUs, after which the guest was stopped for STOPPED_NS, as

@@ -79,6 +79,28 @@ static void test_weights(void)
 	stage_close(&stage);
 }
 
+/* Three of four vCPUs that ran were left out. Those that did not run were all looked at. */
+static void test_left_out(void)
+{
+	static struct guest_record record;
+	struct sample *sample;
+	struct stage stage;
+	struct snapshot *snapshot;
+
+	stage_open(&stage);
+	sample = guest_begin(&record, 1000000, 1);
+	sample->weight = 5 * SAMPLE_WEIGHT_TICK;
+	sample->vcpu_weight = 20 * SAMPLE_WEIGHT_TICK;
+	guest_add_chain(&record, 0, "_start;main;loop");
+	guest_add_vcpu(&record, 1, VCPU_BLOCKED);
+	stage_add(&stage, &record);
+	check_folded(&stage, false, "_start;main;loop 20|", "the vCPU stands for the others, too");
+	snapshot = stage_snapshot(&stage);
+	check_u64(snapshot->run->vcpus[1].states[VCPU_BLOCKED], 5, "vCPU 1 only for itself");
+	snapshot_destroy(snapshot);
+	stage_close(&stage);
+}
+
 static void test_kinds(void)
 {
 	struct stage stage;
@@ -350,6 +372,7 @@ int main(void)
 {
 	test_folds();
 	test_weights();
+	test_left_out();
 	test_kinds();
 	test_return_addresses();
 	test_calls();

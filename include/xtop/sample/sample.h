@@ -36,7 +36,11 @@ struct sample {
 	uint32_t stopped_ns; /* from before the pause to after the unpause; 0: there was no stop */
 	uint32_t period_ns;  /* mean time from one deadline to the next, as asked for */
 	uint32_t weight;     /* ticks that the sample stands for, times SAMPLE_WEIGHT_TICK; not 0 */
-	uint32_t unused;     /* 0 */
+	/*
+	 * What each vCPU stands for that ran or waited, if others did so too and were not read. 0:
+	 * all were read, and each stands for `weight`.
+	 */
+	uint32_t vcpu_weight;
 };
 
 /* Why the copy of a stack ends where it does. Only the unwinder can tell whether that matters. */
@@ -62,6 +66,14 @@ struct sample_vcpu {
 	uint64_t task;       /* guest-virtual address of Linux's task `current`; 0: not read */
 	struct registers regs;
 };
+
+/* The ticks that VCPU of SAMPLE stands for, times SAMPLE_WEIGHT_TICK. */
+static inline uint32_t sample_get_weight(const struct sample *sample,
+					 const struct sample_vcpu *vcpu)
+{
+	return vcpu->state > VCPU_BLOCKED && sample->vcpu_weight ? sample->vcpu_weight
+								 : sample->weight;
+}
 
 /*
  * Whether the registers were read. A BLOCKED vCPU has registers only in the first sample, if
