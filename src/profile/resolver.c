@@ -304,6 +304,22 @@ static bool resolver_replay_clocks(struct resolver *resolver, const struct recor
 
 /* --- notes ------------------------------------------------------------------------------------ */
 
+/* Replays a note of something that was read. Returns false if it cannot be used. */
+static bool resolver_replay_read(struct resolver *resolver, const struct recording_note *note,
+				 size_t size_bytes)
+{
+	switch (note->type) {
+	case RECORDING_CLOCKS:
+		return resolver_replay_clocks(resolver, note, size_bytes);
+	case RECORDING_TRACE:
+		return resolver_replay_trace(resolver, note, size_bytes);
+	case RECORDING_TAKERS:
+		return resolver_replay_takers(resolver, note, size_bytes);
+	default:
+		return recorded_memory_apply(resolver->settings.recorded, note, size_bytes);
+	}
+}
+
 /* Replays a note: what the resolver read or did between two samples. */
 static void resolver_replay_note(struct resolver *resolver, const struct recording_note *note,
 				 size_t size_bytes)
@@ -315,10 +331,7 @@ static void resolver_replay_note(struct resolver *resolver, const struct recordi
 		   size_bytes >= sizeof(*note) + 2 * sizeof(uint64_t)) {
 		resolver_replay_waits(resolver, note);
 		recorded_memory_end_turn(resolver->settings.recorded);
-	} else if (note->type == RECORDING_CLOCKS
-			   ? !resolver_replay_clocks(resolver, note, size_bytes)
-			   : !recorded_memory_apply(resolver->settings.recorded, note,
-						    size_bytes)) {
+	} else if (!resolver_replay_read(resolver, note, size_bytes)) {
 		resolver->fold.counts.bad_records++;
 	}
 }

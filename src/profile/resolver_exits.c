@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The resolver's part in exits: takes chunks of Xen's trace and names functions. Its thread. */
+/*
+ * The resolver's part in what is known of the host: takes chunks of Xen's trace and names
+ * functions, and asks who takes the physical CPUs; or replays that. Its thread.
+ */
 #include "config.h"
 
 #include "profile/resolver_state.h"
@@ -9,6 +12,7 @@
 
 #include "profile/names.h"
 #include "xtop/profile/exits.h"
+#include "xtop/supervise/takers_source.h"
 #include "xtop/supervise/trace_source.h"
 
 #define RESOLVER_CHUNKS 64 /* chunks of a trace that are added in one turn at most */
@@ -66,22 +70,72 @@ static void resolver_add_chunk(struct resolver *resolver, struct resolver_exits 
 			  exits->chunk.size_bytes, resolver_name_exit, resolver);
 }
 
-void resolver_poll_exits(struct resolver *resolver)
+/* Creates what is known of exits when it is first needed. NULL: out of memory. */
+static struct resolver_exits *resolver_need_exits(struct resolver *resolver)
 {
 	struct resolver_exits *exits = resolver->exits;
-	struct trace_source *source = resolver->settings.trace;
-	uint32_t domid;
 
-	if (!source || (!exits && !trace_source_is_on(source)))
-		return;
 	if (!exits)
 		exits = resolver->exits = calloc(1, sizeof(*exits));
 	if (exits && !exits->exits)
 		error_destroy(exits_create(resolver->settings.half_life_ns, &exits->exits));
-	for (unsigned i = 0; exits && exits->exits && i < RESOLVER_CHUNKS &&
+	return exits && exits->exits ? exits : NULL;
+}
+
+void resolver_poll_exits(struct resolver *resolver)
+{
+	struct trace_source *source = resolver->settings.trace;
+	struct recording_writer *writer = resolver->settings.writer;
+	struct resolver_exits *exits;
+	uint32_t domid;
+
+	if (!source || (!resolver->exits && !trace_source_is_on(source)))
+		return;
+	exits = resolver_need_exits(resolver);
+	for (unsigned i = 0; exits && i < RESOLVER_CHUNKS &&
 			     trace_source_take(source, &exits->chunk, &domid);
-	     i++)
+	     i++) {
 		resolver_add_chunk(resolver, exits, domid);
+		if (writer)
+			recording_writer_write_trace(writer, domid, &exits->chunk);
+	}
+}
+
+bool resolver_replay_trace(struct resolver *resolver, const struct recording_note *note,
+			   size_t size_bytes)
+{
+	struct resolver_exits *exits = resolver_need_exits(resolver);
+	uint32_t domid;
+
+	if (!exits || !recorded_trace_decode(note, size_bytes, &domid, &exits->chunk))
+		return false;
+	resolver_add_chunk(resolver, exits, domid);
+	recorded_memory_end_turn(resolver->settings.recorded);
+	return true;
+}
+
+bool resolver_replay_takers(struct resolver *resolver, const struct recording_note *note,
+			    size_t size_bytes)
+{
+	if (!resolver->takers)
+		resolver->takers = calloc(1, sizeof(*resolver->takers));
+	return resolver->takers && recorded_takers_decode(note, size_bytes, resolver->takers);
+}
+
+struct takers_table *resolver_get_takers(const struct resolver *resolver)
+{
+	const struct resolver_settings *settings = &resolver->settings;
+	struct takers_table *table = NULL;
+
+	if (settings->takers)
+		table = takers_source_get(settings->takers);
+	else if (resolver->takers)
+		table = malloc(sizeof(*table));
+	if (table && !settings->takers)
+		*table = *resolver->takers;
+	if (table && settings->writer)
+		recording_writer_write_takers(settings->writer, table);
+	return table;
 }
 
 struct exits_table *resolver_get_exits(const struct resolver *resolver)
@@ -92,7 +146,7 @@ struct exits_table *resolver_get_exits(const struct resolver *resolver)
 	if (!table)
 		return NULL;
 	memcpy(table->failure, exits->hello.failure, sizeof(table->failure));
-	table->tracing = trace_source_is_on(resolver->settings.trace);
+	table->tracing = !resolver->settings.trace || trace_source_is_on(resolver->settings.trace);
 	table->cpu_ns = exits->cpu_ns;
 	return table;
 }
@@ -108,4 +162,5 @@ void resolver_destroy_exits(struct resolver *resolver)
 	if (resolver->exits)
 		exits_destroy(resolver->exits->exits);
 	free(resolver->exits);
+	free(resolver->takers);
 }

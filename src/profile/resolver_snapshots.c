@@ -14,7 +14,6 @@
 #include "profile/wait_profile.h"
 #include "xtop/base/clock.h"
 #include "xtop/base/text.h"
-#include "xtop/supervise/takers_source.h"
 
 /* --- what the profile does not know ----------------------------------------------------------- */
 
@@ -186,8 +185,7 @@ static void resolver_complete_samples(struct resolver *resolver, struct snapshot
 	resolver_get_found_by(&resolver->found_by, snapshot);
 	snapshot->profile_bytes += addresses_memory_bytes(resolver->addresses) +
 				   seen_code_memory_bytes(resolver->code);
-	if (resolver->settings.takers)
-		snapshot->run->takers = takers_source_get(resolver->settings.takers);
+	snapshot->run->takers = resolver_get_takers(resolver);
 	snapshot->run->exits = resolver_get_exits(resolver);
 	snapshot->run->lag_ns = resolver->lag_ns;
 	resolver->lag_ns = 0;

@@ -23,6 +23,7 @@ struct resolver {
 	struct snapshot *baseline; /* NULL: none */
 	struct batches *self, *children;
 	struct resolver_exits *exits; /* NULL: Xen is not traced */
+	struct takers_table *takers; /* the recording's latest; NULL: none */
 	struct waits *waits; /* NULL: nobody has asked for tasks that wait */
 	struct crash_report *crash;   /* NULL: nobody asks, or not yet */
 	bool seen_first_crash_sample; /* the first sample of crash_sampler_run() has come */
@@ -61,6 +62,13 @@ void resolver_forget(struct resolver *resolver);
 
 /* Adds what has come of Xen's trace. */
 void resolver_poll_exits(struct resolver *resolver);
+/* Add what a recording has. Return false if there is no memory, or lengths are wrong. */
+bool resolver_replay_trace(struct resolver *resolver, const struct recording_note *note,
+			   size_t size_bytes);
+bool resolver_replay_takers(struct resolver *resolver, const struct recording_note *note,
+			    size_t size_bytes);
+/* NULL: nobody has looked. The caller frees the table. */
+struct takers_table *resolver_get_takers(const struct resolver *resolver);
 /* NULL: Xen was not traced. The caller destroys the table. */
 struct exits_table *resolver_get_exits(const struct resolver *resolver);
 void resolver_reset_exits(struct resolver *resolver);

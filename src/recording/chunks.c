@@ -127,6 +127,10 @@ static uint64_t chunks_max_bytes(uint32_t type)
 		return RECORDING_MAX_TIME_BYTES;
 	case RECORDING_CLOCKS:
 		return RECORDING_MAX_CLOCKS_BYTES;
+	case RECORDING_TRACE:
+		return RECORDING_MAX_TRACE_BYTES;
+	case RECORDING_TAKERS:
+		return RECORDING_MAX_TAKERS_BYTES;
 	default:
 		return 0;
 	}

@@ -20,6 +20,8 @@
  *   WAIT  u64 ns, u64 ns                  when the resolver called os_read_waits(), and the time
  *                                         between two passes
  *   CLCK  struct recording_clocks         what the clocks showed at one moment
+ *   TRAC  struct recording_trace, bytes   what the resolver took of Xen's trace
+ *   TAKE  struct takers_table             who takes the guest's CPUs, as a snapshot had it
  *   SMPL  struct sample (sample.h)        without stack bytes that nobody needs, and with the
  *                                         registers of INFO's machine only (recorded_sample.c)
  *   END   struct recording_chunk_end      last: without it the file was cut
@@ -42,6 +44,8 @@
 #include "xtop/base/limit.h"
 #include "xtop/recording/recording.h"
 #include "xtop/sample/sample.h"
+#include "xtop/sample/takers.h"
+#include "xtop/supervise/trace_source.h"
 #include "xtop/symbol/symbol.h"
 
 #define RECORDING_MAGIC "XTOPREC\n" /* no NUL; a text-mode copy changes the line end */
@@ -72,10 +76,21 @@
 #define RECORDING_MAX_PAGE_BYTES (sizeof(struct recording_page) + GUEST_PAGE_SIZE)
 #define RECORDING_MAX_TIME_BYTES 64
 #define RECORDING_MAX_CLOCKS_BYTES 256
+#define RECORDING_MAX_TRACE_BYTES  65536
+#define RECORDING_MAX_TAKERS_BYTES 65536
 /* Pages of guest memory that are kept at a time: 64 MiB. page_mirror.c makes room for more. */
 #define RECORDING_MAX_PAGES LIMIT(16384, 64)
 /* The largest SYMS has each symbol's start and end, and all names. */
 #define RECORDING_MAX_SYMBOLS_BYTES (SYMTAB_MAX_SYMBOLS * 16ULL + SYMTAB_MAX_NAMES_BYTES + 65536)
+
+/*
+ * Size of what precedes the arrays in struct takers_table. The file has this struct as it is: a new
+ * member needs a new type of chunk.
+ */
+#define RECORDING_TAKERS_BYTES offsetof(struct takers_table, takers)
+_Static_assert(RECORDING_TAKERS_BYTES == 256 && sizeof(struct taker) == 128 &&
+		       sizeof(struct taken_vcpu) == 128,
+	       "doc/FORMATS 4.10");
 
 struct recording_head {
 	char magic[8];
@@ -163,6 +178,12 @@ static inline size_t recording_pad(size_t size_bytes)
 /* Adds to SYMBOLS the image of a SYMS payload, which is padded to 8. Main's thread. */
 struct xtop_error *recording_add_symbols(const char *payload, uint64_t size_bytes,
 					 struct symbols *symbols);
+
+/* --- recorded_host.c -------------------------------------------------------------------------- */
+
+/* Whether the lengths in a payload of SIZE_BYTES, with or without its padding, are right. */
+bool recorded_trace_check(const void *payload, size_t size_bytes);
+bool recorded_takers_check(const void *payload, size_t size_bytes);
 
 /* --- recorded_sample.c ------------------------------------------------------------------------ */
 

@@ -321,6 +321,10 @@ static bool reader_check_note(const struct recording_reader *reader,
 		return chunk->size_bytes >= sizeof(struct recording_clocks);
 	if (chunk->type == RECORDING_WAITS)
 		return chunk->size_bytes >= 2 * sizeof(uint64_t);
+	if (chunk->type == RECORDING_TRACE)
+		return recorded_trace_check(page, (size_t)chunk->size_bytes);
+	if (chunk->type == RECORDING_TAKERS)
+		return recorded_takers_check(page, (size_t)chunk->size_bytes);
 	if (chunk->type != RECORDING_PAGE)
 		return chunk->size_bytes >= sizeof(uint64_t);
 	return chunk->size_bytes >= sizeof(*page) &&

@@ -8,6 +8,7 @@ libxtop_a_SOURCES += \
 	src/recording/page_mirror.c \
 	src/recording/page_mirror.h \
 	src/recording/reader.c \
+	src/recording/recorded_host.c \
 	src/recording/recorded_memory.c \
 	src/recording/recorded_sample.c \
 	src/recording/replay.c \

@@ -438,6 +438,34 @@ void recording_writer_write_waits(struct recording_writer *writer, uint64_t now_
 	writer_end_turn(writer);
 }
 
+void recording_writer_write_trace(struct recording_writer *writer, uint32_t domid,
+				  const struct trace_chunk *chunk)
+{
+	const struct recording_trace head = { domid, chunk->cpu, chunk->cpu_ns, chunk->size_bytes,
+					      0 };
+
+	writer_write_chunk(writer, RECORDING_TRACE, sizeof(head) + chunk->size_bytes);
+	writer_write(writer, &head, sizeof(head));
+	writer_write_padded(writer, chunk->bytes, chunk->size_bytes);
+	writer_end_turn(writer);
+}
+
+/* The arrays without the entries that are not used, one after the other. */
+void recording_writer_write_takers(struct recording_writer *writer,
+				   const struct takers_table *table)
+{
+	size_t takers_bytes = table->n_takers * sizeof(table->takers[0]);
+	size_t vcpus_bytes = table->n_vcpus * sizeof(table->vcpus[0]);
+
+	if (table->n_takers > TAKERS_MAX || table->n_vcpus > GUEST_MAX_VCPUS)
+		return;
+	writer_write_chunk(writer, RECORDING_TAKERS,
+			   RECORDING_TAKERS_BYTES + takers_bytes + vcpus_bytes);
+	writer_write(writer, table, RECORDING_TAKERS_BYTES);
+	writer_write(writer, table->takers, takers_bytes);
+	writer_write_padded(writer, table->vcpus, vcpus_bytes);
+}
+
 void recording_writer_write(struct recording_writer *writer, const struct sample *sample,
 			    const struct recording_needs *needs)
 {

@@ -202,6 +202,14 @@ static void request_waits(struct ui *ui)
 		request_enter_waits(ui);
 }
 
+/* Whether a recording has what VIEW shows of the host. */
+static bool request_has_host(const struct ui *ui, const struct view_ops *view)
+{
+	const struct snapshot_run *run = ui->model.all ? snapshot_get_run(ui->model.all) : NULL;
+
+	return run && (view->needs == VIEW_NEEDS_TRACE ? run->exits != NULL : run->takers != NULL);
+}
+
 /* Begins to look at the host. Returns false if nothing can be known of it. */
 static bool request_host(struct ui *ui, const struct view_ops *view)
 {
@@ -209,12 +217,14 @@ static bool request_host(struct ui *ui, const struct view_ops *view)
 	const struct ui_pipeline *pipeline = guest->pipeline;
 	struct xtop_error *error;
 
-	if (!pipeline->start_takers) {
-		ui_message(ui, STYLE_NOTICE, "%s: only known of running guests", view->name);
+	if (!pipeline->start_takers && !request_has_host(ui, view)) {
+		ui_message(ui, STYLE_NOTICE, "%s: this recording has none", view->name);
 		return false;
 	}
 	if (guest->samples)
 		ui_enter_guest(ui, guest->samples);
+	if (!pipeline->start_takers)
+		return true;
 	/* The views of exits name neighbours, too. ui.c has Xen trace. */
 	error = pipeline->start_takers(pipeline->context);
 	ui_error(ui, error);

@@ -21,6 +21,8 @@
 #include "xtop/symbol/symbol.h"
 
 struct sampler_counts;
+struct takers_table;
+struct trace_chunk;
 
 /* What the head of the file says. Strings end in a NUL, and are not clean. */
 struct recording_info {
@@ -90,6 +92,12 @@ void recording_writer_write_clocks(struct recording_writer *writer,
 /* The resolver ran a turn of a pass over all tasks at NOW_NS. PERIOD_NS: between two passes. */
 void recording_writer_write_waits(struct recording_writer *writer, uint64_t now_ns,
 				  uint64_t period_ns);
+/* The resolver has added CHUNK of Xen's trace for domain DOMID. */
+void recording_writer_write_trace(struct recording_writer *writer, uint32_t domid,
+				  const struct trace_chunk *chunk);
+/* A snapshot has TABLE. */
+void recording_writer_write_takers(struct recording_writer *writer,
+				   const struct takers_table *table);
 /* Returns the errno of the first failure; 0: there is none yet. */
 int recording_writer_get_errno(const struct recording_writer *writer);
 /* Sets the counters of the end mark: ticks that gave no sample. */
@@ -141,6 +149,8 @@ bool recording_reader_has_memory(const struct recording_reader *reader);
 #define RECORDING_POLL RECORDING_TYPE('P', 'O', 'L', 'L')   /* os_poll() was called */
 #define RECORDING_CLOCKS RECORDING_TYPE('C', 'L', 'C', 'K') /* the clocks were read */
 #define RECORDING_WAITS RECORDING_TYPE('W', 'A', 'I', 'T')  /* os_read_waits() was called */
+#define RECORDING_TRACE RECORDING_TYPE('T', 'R', 'A', 'C')  /* records of Xen's trace came */
+#define RECORDING_TAKERS RECORDING_TYPE('T', 'A', 'K', 'E') /* who takes the CPUs was asked */
 #define RECORDING_MOMENT 0 /* only in the ring: struct recording_moment */
 
 /*
@@ -149,7 +159,15 @@ bool recording_reader_has_memory(const struct recording_reader *reader);
  */
 struct recording_note {
 	uint32_t no_sample; /* always 0; a sample has its size here, which is never 0 */
-	uint32_t type;      /* RECORDING_PAGE, _TIME, _POLL, _CLOCKS, _WAITS or _MOMENT */
+	uint32_t type;      /* RECORDING_PAGE, _TIME, _POLL, ..., or _MOMENT */
+};
+/* The payload of RECORDING_TRACE: a chunk of Xen's trace (trace_source.h). Its bytes follow. */
+struct recording_trace {
+	uint32_t domid;  /* the domain whose exits count */
+	uint32_t cpu;    /* the physical CPU; UINT32_MAX: the bytes are a struct trace_hello */
+	uint64_t cpu_ns; /* CPU time of the process that reads Xen's buffers */
+	uint32_t size_bytes; /* size of the bytes that follow, without padding */
+	uint32_t zero;
 };
 static inline bool recording_is_note(const void *record)
 {
@@ -189,6 +207,17 @@ void recording_reader_get_counts(const struct recording_reader *reader,
  * refused, or there was a read error. The text lives as long as READER.
  */
 const char *recording_reader_get_complaint(const struct recording_reader *reader);
+
+/* --- what a recording has of the host: recorded_host.c ---------------------------------------- */
+
+/*
+ * Decode a note RECORDING_TRACE or _TAKERS of SIZE_BYTES, padding included. Return false if its
+ * lengths are wrong.
+ */
+bool recorded_trace_decode(const struct recording_note *note, size_t size_bytes, uint32_t *domidp,
+			   struct trace_chunk *chunk);
+bool recorded_takers_decode(const struct recording_note *note, size_t size_bytes,
+			    struct takers_table *table);
 
 /* --- the guest memory that a recording has: recorded_memory.c --------------------------------- */
 
