@@ -257,7 +257,8 @@ static size_t v8_read_native(const struct runtime_process *process,
 		return v8_read_builtin(process, native, frames);
 	if (!v8_find_code(process, native->address - !native->interrupted, &code))
 		return 0;
-	n = v8_read_code_frames(process, &code, native->interrupted ? 0 : native->address, frames,
+	/* The interrupted instruction has more than a byte, or ends where the next one begins. */
+	n = v8_read_code_frames(process, &code, native->address + native->interrupted, frames,
 				capacity);
 	if (n)
 		return n;

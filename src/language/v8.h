@@ -65,11 +65,11 @@ bool v8_find_code(const struct runtime_process *process, uint64_t address, struc
 /* The BytecodeArray that CODE was compiled from by Sparkplug; 0: it was not. */
 uint64_t v8_find_code_bytecode(const struct runtime_process *process, const struct v8_code *code);
 /*
- * The functions that run at RETURN_ADDRESS in CODE, which Maglev or TurboFan has compiled,
- * innermost first. RETURN_ADDRESS 0: only the outermost one is known. 0: it is no such code.
+ * The functions that run the instruction in front of END in CODE, which Maglev or TurboFan has
+ * compiled, innermost first. 0: it is no such code.
  */
 size_t v8_read_code_frames(const struct runtime_process *process, const struct v8_code *code,
-			   uint64_t return_address, struct runtime_frame *frames, size_t capacity);
+			   uint64_t end, struct runtime_frame *frames, size_t capacity);
 
 /* --- v8_names.c ------------------------------------------------------------------------------- */
 

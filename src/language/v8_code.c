@@ -11,9 +11,6 @@
  *
  *   source positions       place in the code ─► position, and which inlined function has it
  *   inlining positions     inlined function ─► function, and the position of its call
- *
- * Without a profiler V8 notes positions of calls alone, so inlined functions are known of callers,
- * not of the innermost frame.
  */
 #include "config.h"
 
@@ -142,9 +139,10 @@ static bool v8_take_number(struct v8_table *table, int64_t *number)
 }
 
 /*
- * Finds the position of the call that returns to OFFSET in the code. Each entry of the table has
+ * Finds the position of the instruction in front of OFFSET in the code. Each entry of the table has
  * the distance in the code from the entry before, negative where no statement begins, and the
- * distance of the positions (v8 src/codegen/source-position-table.cc). It holds up to the next.
+ * distance of the positions (v8 src/codegen/source-position-table.cc). It holds up to the next. The
+ * first entry is for the first instruction; since V8 8 its distance is counted from -1.
  *
  * Behind all calls, from EXITS on, is code that leaves for the interpreter. When V8 gives up code
  * that runs, it lets its calls return there. Then it is not known which call it was.
@@ -158,6 +156,8 @@ static bool v8_search_table(struct v8_table table, uint32_t offset, uint64_t exi
 
 	while (v8_take_number(&table, &code) && v8_take_number(&table, &source)) {
 		place += code < 0 ? -(code + 1) : code;
+		if (!found && place == 1)
+			place = 0;
 		if (place < 0 || place >= (int64_t)offset)
 			return found;
 		last = (uint64_t)place;
@@ -234,7 +234,7 @@ static size_t v8_add_inlined(const struct runtime_process *process, uint64_t dat
 }
 
 size_t v8_read_code_frames(const struct runtime_process *process, const struct v8_code *code,
-			   uint64_t return_address, struct runtime_frame *frames, size_t capacity)
+			   uint64_t end, struct runtime_frame *frames, size_t capacity)
 {
 	uint64_t data = v8_read_code_data(process, code), position;
 	uint64_t shared =
@@ -243,8 +243,7 @@ size_t v8_read_code_frames(const struct runtime_process *process, const struct v
 
 	if (!shared || !capacity)
 		return 0;
-	if (return_address &&
-	    v8_find_position(process, code, (uint32_t)(return_address - code->start), &position))
+	if (v8_find_position(process, code, (uint32_t)(end - code->start), &position))
 		n = v8_add_inlined(process, data, position, frames, capacity - 1);
 	frames[n++] = (struct runtime_frame){ .code = shared, .outermost = true };
 	return n;

@@ -84,13 +84,62 @@ static const char compiled[] =
 	     "for (let i = 0; i <= last; i++) sum += outer(box, i);\n"
 	     "fs.writeSync(2, String(sum));\n";
 
-static bool check_program(const char *node, const char *program, const char *label)
+/* spin() has the loop, and is put into outer(). The program waits once, and then computes for ever. */
+static const char busy[] = "const fs = require('fs');\n"
+			   "function spin(n) {\n"
+			   "  let sum = 0;\n"
+			   "  for (let i = 0; i < n; i++) sum = (sum * 31 + i) % 65521;\n"
+			   "  return sum;\n"
+			   "}\n"
+			   "function outer(n) { return spin(n) + 1; }\n"
+			   "let sum = 0;\n"
+			   "for (let i = 0; i < 20000; i++) sum += outer(1000);\n"
+			   "fs.writeSync(1, 'END\\n');\n"
+			   "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);\n"
+			   "while (sum) sum = outer(1000000) | 1;\n";
+
+#define LOOKS 50
+
+/* Whether the innermost frame of the stack runs a function that was put into another one. */
+static bool has_inlined(const struct told_native *native)
+{
+	return native->program.n && native->program.counts[0] > 1;
+}
+
+static void check_busy(struct live_process *live, const char *version, const char *told)
+{
+	static const char chain[] = "[js] spin [eval] 2\n[js] outer [eval] 7\n";
+	static struct told_native native;
+	unsigned looks = 0, inlined = 0, right = 0;
+	char text[8192];
+
+	(void)told;
+	told_native_init(&native, live);
+	for (unsigned i = 0; i < 40 * LOOKS && looks < LOOKS; i++, usleep(1000)) {
+		if (!told_native_look(&native, live, live->pid))
+			continue;
+		told_native_write(&native, "", text, sizeof(text));
+		if (!strstr(text, "spin"))
+			continue; /* it waits still */
+		looks++;
+		inlined += has_inlined(&native);
+		right += strncmp(text, chain, strlen(chain)) == 0;
+	}
+	told_native_deinit(&native);
+	check(looks == LOOKS, "%s: %u looks", version, looks);
+	check(right == looks, "%s: the loop's function is the innermost one %u times", version,
+	      right);
+	check(inlined >= looks / 2, "%s: it is in its caller's code %u times", version, inlined);
+}
+
+static bool check_program_by(told_check_fn *check_stack, const char *node, const char *program,
+			     const char *label)
 {
 	char *const argv[] = { (char *)node, (char *)"-e", (char *)program, NULL };
 	char name[64];
 
 	snprintf(name, sizeof(name), "%s, %s", node, label);
-	return told_check_program_by(told_check_native, argv, name);
+	return told_check_program_by(check_stack, argv, name);
 }
 
 int main(void)
@@ -99,7 +148,9 @@ int main(void)
 						"node18", "node20", "node22", "node24" };
 
 	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++)
-		if (check_program(versions[i], interpreted, "interpreted"))
-			check_program(versions[i], compiled, "compiled");
+		if (check_program_by(told_check_native, versions[i], interpreted, "interpreted")) {
+			check_program_by(told_check_native, versions[i], compiled, "compiled");
+			check_program_by(check_busy, versions[i], busy, "busy");
+		}
 	return told_done("node");
 }
