@@ -86,6 +86,19 @@ static void notes_add_losses(struct notes *notes, const struct snapshot *snapsho
 		  notes_percent(resolver->weight_unknown, resolver->weight));
 }
 
+/* Stretches of time without samples. They may have been unlike the others. */
+static void notes_add_gaps(struct notes *notes, const struct snapshot *snapshot)
+{
+	const struct sampler_counts *sampler = &snapshot_get_run(snapshot)->sampler;
+	uint64_t n = sampler->lost + sampler->missed;
+
+	if (n && sampler->rate_asked_hz > 0)
+		notes_add(notes,
+			  "gaps: %" PRIu64 " ticks without a sample, %.1f s, %" PRIu64
+			  " of them in no share",
+			  n, (double)n / sampler->rate_asked_hz, sampler->given_up);
+}
+
 /* Ticks of waits are milliseconds. */
 static void notes_add_waits(struct notes *notes, const struct snapshot *waits)
 {
@@ -102,6 +115,7 @@ void notes_build(const struct snapshot *snapshot, const struct export_settings *
 	notes_add_sampling(notes, snapshot);
 	notes_add_time(notes, snapshot, settings->clock);
 	notes_add_losses(notes, snapshot);
+	notes_add_gaps(notes, snapshot);
 	if (settings->waits)
 		notes_add_waits(notes, settings->waits);
 	if (settings->filter)

@@ -8,7 +8,7 @@
 
 #include "xtop/export/export.h"
 
-#define NOTES_MAX        16
+#define NOTES_MAX        17
 #define NOTES_LINE_BYTES 256
 
 /* Lines such as "samples: 2187"; clean. */

@@ -47,6 +47,8 @@ static void table_print_head(const struct snapshot *snapshot, const struct table
 		100 * table_ratio(resolver->weight_truncated, resolver->weight));
 	if (worth > 0 && fabs(worth - (double)resolver->samples) > (double)resolver->samples / 10)
 		fprintf(file, ", worth %.0f", worth);
+	if (sampler->missed)
+		fprintf(file, ", missed %" PRIu64, sampler->missed);
 	if (sampler->refused)
 		fprintf(file, ", refused %" PRIu64, sampler->refused);
 	if (options->filter)

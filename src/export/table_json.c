@@ -100,6 +100,8 @@ static void table_put_head(struct json *json, const struct snapshot *snapshot,
 			    : 0);
 	json_double(json, "stopped", 100 * sampler->stopped_share);
 	json_u64(json, "lost", sampler->lost);
+	json_u64(json, "missed", sampler->missed);
+	json_u64(json, "given_up", sampler->given_up);
 	json_u64(json, "refused", sampler->refused);
 	json_double(json, "unknown", table_percent(resolver->weight_unknown, resolver->weight));
 	json_double(json, "truncated", table_percent(resolver->weight_truncated, resolver->weight));

@@ -170,6 +170,7 @@ const struct counter counters[] = {
 	SAMPLER(restarts),
 	SAMPLER_DOUBLE(stopped_share),
 	SAMPLER_DOUBLE(stopped_share_max),
+	SAMPLER(given_up),
 
 	RESOLVER(samples),
 	RESOLVER(user),

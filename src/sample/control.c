@@ -53,7 +53,7 @@ _Static_assert(sizeof(struct recipe) % sizeof(uint64_t) == 0, "handed over word 
 /* clang-format off */
 #define CONTROL_COUNTS(X)                                                                          \
 	X(rate_asked_hz) X(rate_now_hz) X(ticks) X(samples) X(late) X(missed) X(skipped_budget)    \
-	X(waited) X(idle_ticks) X(unstopped) X(lost) X(refused) X(retakes) X(stops)                \
+	X(waited) X(idle_ticks) X(unstopped) X(lost) X(given_up) X(refused) X(retakes) X(stops)    \
 	X(stopped_ns) X(elapsed_ns) X(guest_pages) X(mapped_pages) X(maps) X(faults) X(cpu_ns)     \
 	X(restarts) X(ending) X(stopped_share) X(stopped_share_max)
 /* clang-format on */

@@ -150,9 +150,11 @@ bool ticks_choose(struct ticks *ticks, unsigned n_chosen, unsigned n)
 
 uint32_t ticks_weigh(struct ticks *ticks, unsigned n, uint64_t stopped_ns)
 {
+	uint64_t given_up = ticks->strata.given_up;
 	uint64_t weight =
 		strata_sample(&ticks->strata, n, stopped_ns, &ticks->budget, &ticks->limits);
 
+	ticks->counts->given_up += ticks->strata.given_up - given_up;
 	weight *= SAMPLE_WEIGHT_TICK;
 	return weight < UINT32_MAX ? (uint32_t)weight : UINT32_MAX;
 }

@@ -12,6 +12,8 @@
 #define STRATA_DEAR    64   /* a dear stop is forgotten by this part at each stop */
 #define STRATA_OUTLIER 4    /* a stop counts as at most this many times the expected cost */
 #define STRATA_OWED_S  5    /* ticks that may be owed, as time */
+#define STRATA_HEAVY   8    /* a sample weighs at most so many times the mean length, */
+#define STRATA_HEAVY_S 1    /* or so many seconds if that is more */
 #define STRATA_SPEND   0.95 /* part of the budget that is spent in the mean */
 #define STRATA_BALANCE 3    /* how much the balance changes the rate, as a logarithm */
 #define STRATA_FREE    0.04 /* a length that no balance makes longer than 1: exp(-STRATA_BALANCE) */
@@ -136,6 +138,7 @@ static double strata_find_mean(struct strata *strata, double n_ticks, double sto
 	strata->balance_ns += n_ticks * earned_ns - stopped_ns;
 	strata->balance_ns = fmax(-most_ns, fmin(most_ns / STRATA_SAVED, strata->balance_ns));
 	even = strata->vcpu_ns * strata->parts / earned_ns;
+	strata->even = even;
 	if (even < STRATA_FREE)
 		return even; /* every tick gives a sample, whatever the balance */
 	return even * exp(-STRATA_BALANCE * strata->balance_ns / most_ns);
@@ -156,17 +159,28 @@ static void strata_begin(struct strata *strata, double length, uint64_t rest)
 	strata->rest = strata->length - 1 - before;
 }
 
+/* For how many ticks of its own stratum a sample stands. The others are owed. */
+static uint64_t strata_weigh(const struct strata *strata, const struct strata_limits *limits)
+{
+	double most = fmax(STRATA_HEAVY * fmax(strata->even, limits->stride),
+			   STRATA_HEAVY_S * 1e9 / (double)limits->period_ns);
+
+	return most < (double)strata->length ? (uint64_t)most : strata->length;
+}
+
 uint64_t strata_sample(struct strata *strata, unsigned n, uint64_t stopped_ns,
 		       const struct budget *budget, const struct strata_limits *limits)
 {
 	double a_second = 1e9 / (double)limits->period_ns, mean, least;
 	uint64_t length = strata->length, late = strata->late,
 		 over = late > strata->rest ? late - strata->rest : 0,
-		 rest = strata->rest - (late - over), owed = strata->owed + over,
-		 paid = owed < length ? owed : length,
+		 rest = strata->rest - (late - over), weight = strata_weigh(strata, limits),
+		 paid = strata->owed + over < weight ? strata->owed + over : weight,
+		 owed = strata->owed + over - paid + (length - weight),
 		 most_owed = (uint64_t)(STRATA_OWED_S * a_second);
 
-	strata->owed = owed - paid < most_owed ? owed - paid : most_owed;
+	strata->owed = owed < most_owed ? owed : most_owed;
+	strata->given_up += owed - strata->owed;
 	if (n && stopped_ns)
 		strata_learn_stop(strata, n, stopped_ns);
 	if (strata->n_learned)
@@ -175,5 +189,5 @@ uint64_t strata_sample(struct strata *strata, unsigned n, uint64_t stopped_ns,
 	mean = strata_find_mean(strata, (double)(length + over), (double)stopped_ns, limits);
 	least = fmax(strata_find_least(strata, budget, limits, (double)rest), limits->stride);
 	strata_begin(strata, fmax(mean, least), rest);
-	return length + paid;
+	return weight + paid;
 }

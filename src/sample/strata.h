@@ -32,7 +32,9 @@
  *
  * Ticks without a sample, because dom0 did not run or the resolver was behind, are owed. The next
  * samples stand for them, too, but no sample for more of them than for its own stratum. What is
- * more than STRATA_OWED_S is given up.
+ * more than STRATA_OWED_S is given up. A stratum that is much longer than the others, after a stop
+ * that took all of the budget, owes what is too much for its sample: that sample would rule the
+ * profile.
  */
 #ifndef SAMPLE_STRATA_H
 #define SAMPLE_STRATA_H
@@ -60,12 +62,14 @@ struct strata {
 	 */
 	double parts, recent_parts;
 	double n_ticks;    /* ticks that the mean is of, up to its span */
+	double even;       /* ticks of a stratum that spends in the mean what is earned */
 	double balance_ns; /* stopped time that was earned and not spent */
 	uint64_t length;   /* ticks of the current stratum */
 	uint64_t wait;     /* ticks until its sample; 0: due now */
 	uint64_t late;     /* ticks since the sample was due */
 	uint64_t rest;     /* ticks of the stratum after its sample */
 	uint64_t owed;     /* ticks of earlier strata that no sample stands for yet */
+	uint64_t given_up; /* ticks that were owed, and for which no sample stands */
 	uint64_t random;   /* state of the random numbers; never 0 */
 };
 

@@ -213,6 +213,9 @@ static void test_notes(void)
 	size_t size;
 
 	snapshot->run->sampler.lost = 17;
+	snapshot->run->sampler.missed = 182;
+	snapshot->run->sampler.given_up = 5;
+	snapshot->run->sampler.rate_asked_hz = 100;
 	waits->waits = calloc(1, sizeof(*waits->waits));
 	waits->waits->span_ticks = 500;
 	message = pprof(snapshot, &settings, &reading.n);
@@ -228,6 +231,8 @@ static void test_notes(void)
 	check(strstr(text, "\nguest: web_01, PVH\n"),
 	      "a pprof comment: the guest, with a clean name");
 	check(strstr(text, "\nlost: 17 ticks, "), "a pprof comment: lost ticks");
+	check(strstr(text, "\ngaps: 199 ticks without a sample, 2.0 s, 5 of them in no share\n"),
+	      "a pprof comment: gaps");
 	check(strstr(text, "\nwaits: 1.5 s that tasks waited, in 0.5 s\n"),
 	      "a pprof comment: waits");
 	check_u64(number_of(whole, 9, 0), settings.wall_ns, "a pprof profile's beginning");

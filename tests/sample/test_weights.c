@@ -108,6 +108,7 @@ struct made {
 	/* From DEAR_NS on all stops take DEAR times as long; one of 20 always takes NOISE times. */
 	uint64_t dear_ns;
 	double dear, noise;
+	uint64_t slow_ns;     /* from then on the next stop takes 191 ms more; 0: none does */
 	double heaviest;      /* the largest weight, in ticks */
 	unsigned n[2], n_one; /* n_one: of those, that stand for exactly one tick */
 };
@@ -249,6 +250,10 @@ static bool made_stop(void *context, uint64_t begin_ns, struct guest_vcpu *vcpus
 		stopped_ns = (uint64_t)((double)stopped_ns * made->noise);
 	stopped_ns += made->cold_ns;
 	made->cold_ns = 0;
+	if (made->slow_ns && made_clock.now_ns >= made->slow_ns) {
+		stopped_ns += 191 * MS;
+		made->slow_ns = 0;
+	}
 	made_count_stop(made, stopped_ns);
 	made_clock.now_ns += stopped_ns;
 	return true;
@@ -290,6 +295,7 @@ static void run_read(struct made *made, unsigned n_vcpus, double phase_s, double
 			       .dear_ns = next.dear_ns,
 			       .dear = next.dear,
 			       .noise = next.noise,
+			       .slow_ns = next.slow_ns,
 			       .began_ns = made_clock.now_ns,
 			       .until_ns = made_clock.now_ns,
 			       .spent_to_ns = made_clock.now_ns,
@@ -430,6 +436,7 @@ static void check_lost(void)
 	check(fabs(lost - ((double)counts.lost - 3 * 5 * 99)) < 3 * 99,
 	      "no sample stands for %.0f of these ticks", lost);
 	check(made.heaviest <= 2, "the heaviest sample stands for %.1f ticks", made.heaviest);
+	check(fabs(lost - (double)counts.given_up) < 2, "%" PRIu64 " are told", counts.given_up);
 }
 
 /* Dom0 does not run for a while. The next samples stand for the deadlines that went by. */
@@ -501,6 +508,26 @@ static void check_first_minute(void)
 	next = (struct made){ .pause_ns = 0 };
 }
 
+/*
+ * Dom0 loses its CPU in a stop, which takes twice the budget of 10 s. For that long there are no
+ * samples, and the one that comes then stands for a part of it only.
+ */
+static void check_slow_stop(void)
+{
+	struct made made;
+	double worth;
+
+	next = (struct made){ .slow_ns = 1010 * SECOND, .dear_ns = 1, .dear = 10.6 };
+	run(&made, 8, 1, 99, 0.01, 60);
+	next = (struct made){ .pause_ns = 0 };
+	worth = made.ticks * made.ticks / made.squares;
+	check(made.heaviest <= 2 * 99 + 1, "a stop of 191 ms: the heaviest sample stands for %.1f s",
+	      made.heaviest / 99);
+	check(worth >= 0.15 * (double)counts.samples, "%" PRIu64 " samples are worth %.0f",
+	      counts.samples, worth);
+	check(counts.given_up > 99, "%" PRIu64 " ticks are in no sample", counts.given_up);
+}
+
 /* A guest that is seldom stopped is looked at all the same: it may go away. */
 static void check_looks(double budget)
 {
@@ -568,6 +595,7 @@ int main(void)
 	for (unsigned v = 0; v < 7; v++)
 		check_changes(n_vcpus[v]);
 	check_first_minute();
+	check_slow_stop();
 	check_lost();
 	check_missed();
 	check_looks(0.001);

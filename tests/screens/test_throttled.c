@@ -152,6 +152,22 @@ static void test_paid_back(void)
 	scene_close(&throttle.scene);
 }
 
+/* Dom0 does not run for 10 s. Nothing is known about these seconds. */
+static void test_gap(void)
+{
+	struct throttle throttle;
+
+	throttle_open(&throttle);
+	screen_contains(&throttle.scene, 80, 24, "?", false);
+	throttle.late = true;
+	throttle.skipped = 0;
+	for (unsigned i = 0; i < 10; i++)
+		throttle_show(&throttle, 0);
+	throttle_show(&throttle, 99);
+	screen_contains(&throttle.scene, 80, 24, "????", true);
+	scene_close(&throttle.scene);
+}
+
 int main(void)
 {
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
@@ -162,5 +178,6 @@ int main(void)
 	test_very_dear_stops();
 	test_paid_back();
 	test_late();
+	test_gap();
 	return tap_done();
 }

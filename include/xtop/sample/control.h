@@ -53,6 +53,7 @@ struct sampler_counts {
 	uint64_t idle_ticks;       /* all vCPUs blocked: the guest was not stopped at all */
 	uint64_t unstopped;        /* samples without a stop: no vCPU had run since its last one */
 	uint64_t lost;             /* ticks without a stop, because the resolver was behind */
+	uint64_t given_up;         /* ticks lost or missed that no sample stands for */
 	uint64_t refused;          /* ticks in which Xen did not stop the guest or read vCPUs */
 	uint64_t retakes;          /* further stops of a tick, or stops after a failed peek */
 	uint64_t stops;            /* stops of the guest or of one vCPU, refused ones included */

@@ -6,7 +6,8 @@
  *
  * The newest moment is on the right. The height of a cell is the share of time in which vCPUs ran
  * or wanted to run. A cell with dots, in the colour of a notice, says that other guests took 5 % of
- * the time. A mark in the colour of an alert says that xtop took more than its budget. The figures
+ * the time. A mark in the colour of an alert says that xtop took more than its budget. A question
+ * mark says that most ticks there gave no sample, as the resolver or dom0 was behind. The figures
  * belong to the moment or range that is shown. The line is there from the first picture on, so that
  * rows below do not move.
  */
@@ -24,10 +25,12 @@
 #define MINUTES_WORDS_FROM  64 /* narrower screens show only "busy 100" */
 #define MINUTES_BUSY_CELLS  9
 #define MINUTES_STEAL       0.05 /* share of steal from which on a cell has dots */
+#define MINUTES_GAP         0.5  /* share of ticks without a sample that makes a cell a gap */
 
 /* Shares of time, 0..1. */
 struct minutes_load {
 	double busy, steal, stopped;
+	double gap; /* share of ticks that were lost or missed */
 };
 
 /* --- loads ------------------------------------------------------------------------------------ */
@@ -38,6 +41,14 @@ static double minutes_stopped(const struct sampler_counts *from, const struct sa
 		       ? (double)(to->stopped_ns - from->stopped_ns) /
 				 (double)(to->elapsed_ns - from->elapsed_ns)
 		       : 0;
+}
+
+static double minutes_gap(const struct sampler_counts *from, const struct sampler_counts *to)
+{
+	double gap = (double)(to->lost + to->missed) - (double)(from->lost + from->missed),
+	       all = (double)(to->ticks + to->missed) - (double)(from->ticks + from->missed);
+
+	return all > 0 ? gap / all : 0;
 }
 
 /*
@@ -60,7 +71,8 @@ static struct minutes_load minutes_load(const struct history *history, size_t fi
 	return (struct minutes_load){ .busy = shares.user + shares.kernel + shares.lock,
 				      .steal = shares.steal,
 				      .stopped = minutes_stopped(&from->run->sampler,
-								 &to->run->sampler) };
+								 &to->run->sampler),
+				      .gap = minutes_gap(&from->run->sampler, &to->run->sampler) };
 }
 
 /* --- places ----------------------------------------------------------------------------------- */
@@ -143,7 +155,8 @@ static enum style minutes_style(const struct ui_model *model, const struct minut
 {
 	if (model->budget > 0 && load->stopped > model->budget)
 		return STYLE_ALERT;
-	return load->steal >= MINUTES_STEAL ? STYLE_NOTICE : STYLE_BAR_USER;
+	return load->gap >= MINUTES_GAP || load->steal >= MINUTES_STEAL ? STYLE_NOTICE
+									: STYLE_BAR_USER;
 }
 
 static const char *minutes_bar(const struct ui_model *model, const struct minutes_load *load)
@@ -157,7 +170,7 @@ static const char *minutes_bar(const struct ui_model *model, const struct minute
 	case STYLE_ALERT:
 		return "!";
 	case STYLE_NOTICE:
-		return dots[(int)(3 * share + 0.5)];
+		return load->gap >= MINUTES_GAP ? "?" : dots[(int)(3 * share + 0.5)];
 	default:
 		return bars[share < 0.01 ? 0 : 1 + (int)(7 * share + 0.5)];
 	}

@@ -178,6 +178,10 @@ static void overhead_ticks(struct overhead_page *page)
 		      "lost (resolver behind) %s   refused by Xen %s   page faults %s",
 		      format_count(sampler->lost, text[0]), format_count(sampler->refused, text[1]),
 		      format_count(sampler->faults, text[2]));
+	if (sampler->given_up)
+		overhead_line(page, NULL, STYLE_NOTICE,
+			      "lost or missed, and in no share %s: samples stand for 5 s of a gap",
+			      format_count(sampler->given_up, text[0]));
 	if (sampler->restarts)
 		overhead_line(page, NULL, STYLE_NOTICE,
 			      "sampler restarted, as it hung in a stop: %s",
