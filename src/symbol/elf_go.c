@@ -16,9 +16,12 @@
 #include <string.h>
 
 #include "symbol/elf_go_text.h"
+#include "xtop/base/limit.h"
 #include "xtop/base/types.h"
+#include "xtop/elf/elf_pages.h"
 
-#define GO_ALIGNMENT 8 /* the table's alignment, a word; Go up to 1.25 aligns it to 32 bytes */
+/* Limit for the range of a table of which only some pages are read. */
+#define GO_MAX_TABLE_BYTES LIMIT(512U << 20, 256U << 10)
 
 static bool elf_is_go_section(struct elf_file *file, size_t i)
 {
@@ -36,13 +39,18 @@ static size_t elf_find_go_section(struct elf_file *file)
 	return 0;
 }
 
-/* Sets *ADDRESS to the table's address in the image. */
-static bool elf_load_go_section(struct elf_file *file, size_t i, struct elf_blob *blob,
-				uint64_t *address)
+/* Where the table is in the file, and in the image. */
+struct go_place {
+	uint64_t offset, size_bytes, address;
+};
+
+static void elf_find_go_in_section(const struct elf_file *file, size_t i, struct go_place *place)
 {
-	*address = file->sections[i].header.sh_addr;
-	return file->sections[i].header.sh_size <= file->limits.frames_bytes &&
-	       elf_load_section(file, i, blob);
+	const Elf64_Shdr *header = &file->sections[i].header;
+
+	*place = (struct go_place){ header->sh_offset,
+				    header->sh_type == SHT_NOBITS ? 0 : header->sh_size,
+				    header->sh_addr };
 }
 
 /* --- if no section header names it ------------------------------------------------------------ */
@@ -77,10 +85,10 @@ static bool elf_search_go(struct elf_file *file, uint64_t *offset, uint64_t end)
 	return false;
 }
 
-static bool elf_load_go_segment(struct elf_file *file, const Elf64_Phdr *segment,
-				struct elf_blob *blob, uint64_t *address)
+static bool elf_find_go_in_segment(struct elf_file *file, const Elf64_Phdr *segment,
+				   struct go_place *place)
 {
-	uint64_t offset = segment->p_offset + -segment->p_vaddr % GO_ALIGNMENT, end, size_bytes;
+	uint64_t offset = segment->p_offset + -segment->p_vaddr % GO_ALIGNMENT, end;
 
 	if (segment->p_type != PT_LOAD || segment->p_flags & PF_X ||
 	    __builtin_add_overflow(segment->p_offset, segment->p_filesz, &end))
@@ -90,17 +98,22 @@ static bool elf_load_go_segment(struct elf_file *file, const Elf64_Phdr *segment
 	if (offset >= end || end - offset > file->limits.frames_bytes ||
 	    !elf_search_go(file, &offset, end))
 		return false;
-	size_bytes = end - offset;
-	*address = segment->p_vaddr + (offset - segment->p_offset);
-	return elf_load(file, offset, size_bytes, blob);
+	*place = (struct go_place){ offset, end - offset,
+				    segment->p_vaddr + (offset - segment->p_offset) };
+	return true;
 }
 
-static bool elf_load_go_searched(struct elf_file *file, struct elf_blob *blob, uint64_t *address)
+static bool elf_find_go(struct elf_file *file, struct go_place *place)
 {
-	for (size_t i = 0; i < file->n_segments; i++)
-		if (elf_load_go_segment(file, &file->segments[i], blob, address))
-			return true;
-	return false;
+	size_t section = elf_find_go_section(file);
+
+	*place = (struct go_place){ 0 };
+	if (section)
+		elf_find_go_in_section(file, section, place);
+	for (size_t i = 0; !section && elf_has_go_note(file) && i < file->n_segments; i++)
+		if (elf_find_go_in_segment(file, &file->segments[i], place))
+			break;
+	return place->size_bytes;
 }
 
 /* --- the stacks of threads -------------------------------------------------------------------- */
@@ -115,26 +128,36 @@ static bool elf_is_stacks_function(const struct go_function *function)
 }
 
 /*
- * Learns from Go's code where threads' stacks are. Code that is not in memory now, or is of an
- * unknown kind, is not an error.
+ * Learns from Go's code where threads' stacks are, if this is function I. Code that is not in
+ * memory now, or is of an unknown kind, is not an error.
  */
-static void elf_decode_go_stacks(struct elf_file *file, struct go_table *table)
+static bool elf_try_go_stacks(struct elf_file *file, struct go_table *table, size_t i)
 {
 	uint8_t code[GO_STACKS_CODE_BYTES];
 	struct go_function function;
 	uint64_t offset, left_bytes;
 	size_t got;
 
-	for (size_t i = 0; i < table->n_functions; i++) {
-		if (!go_table_read(table, i, &function) || !elf_is_stacks_function(&function) ||
-		    !elf_find_offset(file, function.start, &offset, &left_bytes))
-			continue;
-		got = elf_read(file, offset, code,
-			       left_bytes < sizeof(code) ? left_bytes : sizeof(code));
-		if (table->is_arm64 ? go_stacks_arm64_decode(code, got, &table->stacks)
-				    : go_stacks_decode(code, got, &table->stacks))
+	if (!go_table_read(table, i, &function) || !elf_is_stacks_function(&function) ||
+	    !elf_find_offset(file, function.start, &offset, &left_bytes))
+		return false;
+	got = elf_read(file, offset, code, left_bytes < sizeof(code) ? left_bytes : sizeof(code));
+	return table->is_arm64 ? go_stacks_arm64_decode(code, got, &table->stacks)
+			       : go_stacks_decode(code, got, &table->stacks);
+}
+
+/*
+ * The function lies near the entry point, as both are assembly of the runtime; after a C linker,
+ * whose entry point is C's, near the start, as the linker puts a package behind those that it uses.
+ */
+static void elf_decode_go_stacks(struct elf_file *file, struct go_table *table)
+{
+	size_t n = table->n_functions, middle = go_table_find(table, file->header.e_entry) % n;
+
+	for (size_t i = 0; i < n; i++)
+		if ((i <= middle && elf_try_go_stacks(file, table, middle - i)) ||
+		    (i < n - middle && i && elf_try_go_stacks(file, table, middle + i)))
 			return;
-	}
 }
 
 /* --- both ------------------------------------------------------------------------------------- */
@@ -144,30 +167,67 @@ bool elf_is_go(struct elf_file *file)
 	return elf_find_go_section(file) || elf_has_go_note(file);
 }
 
+static void elf_init_go(struct elf_file *file, const struct go_place *place, struct elf_go *go)
+{
+	go->table.entry = file->header.e_entry;
+	go->table.work = file->work;
+	go->found =
+		go_table_init(&go->table) && (!go_table_lacks_text(&go->table) ||
+					      elf_find_go_text(file, place->address, &go->table));
+	if (go->found)
+		elf_decode_go_stacks(file, &go->table);
+}
+
 void elf_read_go(struct elf_file *file, struct elf_go *go)
 {
-	size_t section = elf_find_go_section(file);
-	uint64_t address;
+	struct go_place place;
 
 	*go = (struct elf_go){ 0 };
-	if (section ? !elf_load_go_section(file, section, &go->blob, &address)
-		    : !elf_has_go_note(file) || !elf_load_go_searched(file, &go->blob, &address))
+	if (!elf_find_go(file, &place) || place.size_bytes > file->limits.frames_bytes ||
+	    !elf_load(file, place.offset, place.size_bytes, &go->blob))
 		return;
 	go->table = (struct go_table){ .bytes = go->blob.bytes,
 				       .size_bytes = go->blob.size_bytes,
 				       .gaps = go->blob.gaps,
-				       .n_gaps = go->blob.n_gaps,
-				       .entry = file->header.e_entry,
-				       .work = file->work };
-	go->found = go_table_init(&go->table) && (!go_table_lacks_text(&go->table) ||
-						  elf_find_go_text(file, address, &go->table));
-	if (go->found)
-		elf_decode_go_stacks(file, &go->table);
+				       .n_gaps = go->blob.n_gaps };
+	elf_init_go(file, &place, go);
+}
+
+static bool elf_need_go(void *context, size_t offset, size_t size_bytes)
+{
+	struct elf_go *go = context;
+	bool there = elf_pages_need(go->pages, offset, size_bytes);
+
+	go->incomplete |= !there;
+	return there;
+}
+
+void elf_open_go(struct elf_file *file, const struct bytes *bytes, struct elf_go *go)
+{
+	struct go_place place;
+
+	*go = (struct elf_go){ 0 };
+	if (!elf_find_go(file, &place) || place.size_bytes > GO_MAX_TABLE_BYTES)
+		return;
+	go->pages = elf_pages_create(bytes, place.offset, place.size_bytes);
+	if (!go->pages)
+		return;
+	go->table = (struct go_table){ .bytes = elf_pages_bytes(go->pages),
+				       .size_bytes = place.size_bytes,
+				       .need = elf_need_go,
+				       .need_context = go };
+	elf_init_go(file, &place, go);
 }
 
 void elf_go_deinit(struct elf_go *go)
 {
 	elf_blob_deinit(&go->blob);
+	elf_pages_destroy(go->pages);
+}
+
+size_t elf_go_memory_bytes(const struct elf_go *go)
+{
+	return go->pages ? elf_pages_memory_bytes(go->pages) : 0;
 }
 
 struct xtop_error *elf_go_add_symbols(const struct elf_go *go, struct symtab *tab,
@@ -189,4 +249,39 @@ struct xtop_error *elf_go_add_symbols(const struct elf_go *go, struct symtab *ta
 		*n_addedp += !error;
 	}
 	return error;
+}
+
+/* --- late names ------------------------------------------------------------------------------- */
+
+struct xtop_error *elf_go_add_late_symbols(const struct elf_go *go, struct symtab *tab,
+					   size_t *n_addedp)
+{
+	struct xtop_error *error = NULL;
+	uint64_t start, end;
+
+	for (size_t i = 0; go->found && i < go->table.n_functions && !error; i++) {
+		if (!go_table_get_range(&go->table, i, &start, &end))
+			continue;
+		error = symtab_add(tab, &(struct symbol_definition){ .start = start,
+								     .size_bytes = end - start,
+								     .rank = SYMBOL_GLOBAL,
+								     .name_at = ELF_GO_NAMES_AT +
+										(uint32_t)i });
+		*n_addedp += !error;
+	}
+	return error;
+}
+
+size_t elf_go_read_name(const struct elf_go *go, uint64_t at, char *name, size_t size_bytes)
+{
+	struct go_function function;
+
+	if (!go->found || at - ELF_GO_NAMES_AT >= go->table.n_functions ||
+	    !go_table_read(&go->table, at - ELF_GO_NAMES_AT, &function))
+		return 0;
+	if (function.name_bytes < size_bytes)
+		size_bytes = function.name_bytes + 1;
+	memcpy(name, function.name, size_bytes - 1);
+	name[size_bytes - 1] = '\0';
+	return size_bytes;
 }

@@ -76,12 +76,15 @@ static const Elf64_Phdr *portions_find_segment(const struct elf_file *file)
 	return NULL;
 }
 
-/* Sections without an index can add to, or contradict, what the index tells. */
-static bool portions_are_all(const struct elf_file *file)
+/*
+ * Sections without an index can add to, or contradict, what the index tells. Those that are there
+ * for debuggers alone say nothing about Go's code that Go's table does not say.
+ */
+static bool portions_are_all(const struct elf_file *file, bool has_go)
 {
 	static const char *const others[] = { ".debug_frame", ".zdebug_frame", ".ARM.exidx" };
 
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]) && !has_go; i++)
 		if (elf_find_section(file, others[i]))
 			return false;
 	return true;
@@ -119,7 +122,8 @@ static uint32_t portions_read_count(struct elf_file *file, const Elf64_Phdr *seg
 	return n < PORTIONS_MAX_FDES ? n : PORTIONS_MAX_FDES;
 }
 
-struct elf_portions *elf_portions_create(struct elf_file *file, const struct bytes *bytes)
+struct elf_portions *elf_portions_create(struct elf_file *file, const struct bytes *bytes,
+					 bool has_go)
 {
 	const Elf64_Phdr *segment = portions_find_segment(file);
 	uint64_t address, offset, size_bytes;
@@ -127,7 +131,7 @@ struct elf_portions *elf_portions_create(struct elf_file *file, const struct byt
 	uint32_t n;
 
 	if (!segment || segment->p_filesz <= HDR_ENTRIES_AT ||
-	    segment->p_filesz > PORTIONS_MAX_SECTION_BYTES || !portions_are_all(file) ||
+	    segment->p_filesz > PORTIONS_MAX_SECTION_BYTES || !portions_are_all(file, has_go) ||
 	    !portions_find_frame(file, segment, &address, &offset, &size_bytes))
 		return NULL;
 	n = portions_read_count(file, segment);

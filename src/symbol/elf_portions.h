@@ -12,10 +12,11 @@
 struct elf_portions;
 
 /*
- * BYTES are those of FILE, and outlive the portions. NULL: the file has no index of its FDEs, has
- * other unwind tables besides, or memory is out.
+ * BYTES are those of FILE, and outlive the portions. HAS_GO: FILE has Go's table, too. NULL: the
+ * file has no index of its FDEs, has other unwind tables besides, or memory is out.
  */
-struct elf_portions *elf_portions_create(struct elf_file *file, const struct bytes *bytes);
+struct elf_portions *elf_portions_create(struct elf_file *file, const struct bytes *bytes,
+					 bool has_go);
 void elf_portions_destroy(struct elf_portions *portions); /* NULL allowed */
 /*
  * The tables for ADDRESS: CFI of the portion, all else from OTHERS. They hold for [*START, *END)

@@ -227,7 +227,7 @@ bool image_open_elf(struct image *image, const struct bytes *bytes,
 {
 	_cleanup_(elf_file_deinit) struct elf_file file = { 0 };
 	struct xtop_error *error = image_open_guest(image, bytes, &image_limits, &file);
-	bool opened = !error && !elf_is_go(&file) && image_parts_attach(image, &file, source);
+	bool opened = !error && image_parts_attach(image, &file, source);
 
 	if (opened)
 		image_read_notes(image, &file);

@@ -5,6 +5,7 @@
  *   part            read with                            as far as
  *   headers, notes  the file's first process             all of them, a few pages
  *   CFI             the first address in a portion       256 functions (elf_portions.c)
+ *   Go's table      the first address in a portion       64 functions (unwind/go_rows.c)
  *   symbols         the first name that is asked for     the table, without the names: an ELF
  *                                                        symbol table has no order. With the
  *                                                        names if they are in .gnu_debugdata,
@@ -19,6 +20,7 @@
 
 #include <stdlib.h>
 
+#include "symbol/elf_go.h"
 #include "symbol/elf_portions.h"
 #include "symbol/elf_symtab.h"
 #include "xtop/base/cleanup.h"
@@ -28,6 +30,8 @@ struct image_parts {
 	struct image_source source;
 	struct elf_limits limits;
 	struct elf_portions *portions; /* NULL: the file has no index of its CFI, or not now */
+	struct elf_go go;              /* Go's table of functions */
+	struct bytes names;            /* SOURCE, with the names of Go's functions */
 	bool symbols_due; /* the symbols have not been read yet */
 	bool incomplete;  /* bytes of symbols could not be read */
 };
@@ -39,6 +43,34 @@ static bool parts_has_symtab(const struct elf_file *file)
 		    file->sections[i].header.sh_size > sizeof(Elf64_Sym))
 			return true;
 	return false;
+}
+
+/* Whether CFI that has no index is needed. Go's table is better where there is one. */
+static bool parts_need_all_cfi(struct elf_file *file, const struct image_parts *parts)
+{
+	if (parts->portions || !file->n_sections)
+		return false;
+	return !parts->go.found || elf_find_section(file, ".eh_frame");
+}
+
+/* Bytes for late names; see struct bytes. */
+static size_t parts_read_names(void *context, uint64_t offset, void *buffer, size_t size_bytes)
+{
+	struct image_parts *parts = context;
+
+	if (offset >= ELF_GO_NAMES_AT)
+		return elf_go_read_name(&parts->go, offset, buffer, size_bytes);
+	return parts->source.bytes.read(parts->source.bytes.context, offset, buffer, size_bytes);
+}
+
+static bool parts_build_go(struct image *image, const struct image_parts *parts)
+{
+	struct xtop_error *error =
+		parts->go.found ? unwind_tables_build_go(&image->tables, &parts->go.table) : NULL;
+	bool built = !error;
+
+	error_destroy(error);
+	return built;
 }
 
 bool image_parts_attach(struct image *image, struct elf_file *file,
@@ -54,13 +86,20 @@ bool image_parts_attach(struct image *image, struct elf_file *file,
 				       .limits = file->limits,
 				       .symbols_due = true };
 	parts->limits.late_names = !packed;
-	parts->portions = elf_portions_create(file, &parts->source.bytes);
-	if (!parts->portions && file->n_sections) { /* these may have CFI without an index */
+	parts->names = (struct bytes){ parts_read_names, parts, UINT64_MAX };
+	if (elf_is_go(file))
+		elf_open_go(file, &parts->source.bytes, &parts->go);
+	if (elf_is_go(file) == parts->go.found)
+		parts->portions = elf_portions_create(file, &parts->source.bytes, parts->go.found);
+	if (elf_is_go(file) != parts->go.found || parts_need_all_cfi(file, parts) ||
+	    !parts_build_go(image, parts)) {
+		elf_portions_destroy(parts->portions);
+		elf_go_deinit(&parts->go);
 		free(parts);
 		return false;
 	}
 	image->parts = parts;
-	image->stripped = !has_symtab && !packed;
+	image->stripped = !has_symtab && !packed && !parts->go.found;
 	return true;
 }
 
@@ -69,13 +108,14 @@ void image_parts_destroy(struct image_parts *parts)
 	if (!parts)
 		return;
 	elf_portions_destroy(parts->portions);
+	elf_go_deinit(&parts->go);
 	parts->source.close(parts->source.bytes.context);
 	free(parts);
 }
 
 size_t image_parts_memory_bytes(const struct image_parts *parts)
 {
-	return sizeof(*parts) +
+	return sizeof(*parts) + elf_go_memory_bytes(&parts->go) +
 	       (parts->portions ? elf_portions_memory_bytes(parts->portions) : 0);
 }
 
@@ -95,13 +135,16 @@ static struct xtop_error *parts_read_symbols(struct image *image, struct elf_fil
 
 	symtab_limit_names(tab, image->parts->limits.names_bytes);
 	if (file->limits.late_names)
-		error = symtab_set_late_names(tab, &image->parts->source.bytes);
+		error = symtab_set_late_names(tab, &image->parts->names);
 	if (error)
 		return error;
 	symtab_set_work(tab, file->work);
 	damage = elf_read_symbols(file, tab, &counts);
+	if (!damage)
+		damage = (file->limits.late_names ? elf_go_add_late_symbols : elf_go_add_symbols)(
+			&image->parts->go, tab, &counts.n_added);
 	image->cut = damage;
-	image->stripped = counts.stripped;
+	image->stripped = counts.stripped && !image->parts->go.found;
 	error_destroy(damage);
 	*n = counts.n_added;
 	return *n ? symtab_seal(tab) : NULL;
@@ -164,7 +207,7 @@ bool image_lacks_parts(const struct image *image)
 {
 	const struct image_parts *parts = image->parts;
 
-	return parts && (parts->incomplete ||
+	return parts && (parts->incomplete || parts->go.incomplete ||
 			 (parts->portions && elf_portions_are_incomplete(parts->portions)) ||
 			 (image->symtab && symtab_is_incomplete(image->symtab)));
 }

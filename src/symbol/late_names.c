@@ -67,8 +67,7 @@ static bool late_read(struct late_names *names, uint32_t at, char *text)
 	size_t got = names->bytes.read(names->bytes.context, at, text, LATE_FIRST_BYTES);
 
 	if (got == LATE_FIRST_BYTES && !memchr(text, '\0', got))
-		got += names->bytes.read(names->bytes.context, at + got, text + got,
-					 SYMTAB_MAX_NAME_BYTES - got);
+		got = names->bytes.read(names->bytes.context, at, text, SYMTAB_MAX_NAME_BYTES);
 	if (memchr(text, '\0', got))
 		return true;
 	text[got] = '\0';

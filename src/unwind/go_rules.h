@@ -15,6 +15,9 @@ bool go_is_one_of(const struct go_function *function, const char *const *names, 
 bool go_handles_signals(const struct go_function *function);
 bool go_is_assembly(const struct go_function *function);
 
+/* Whether FUNCTION has no caller. */
+bool go_is_outermost(const struct go_function *function);
+
 /* RULE_NONE if DEPTH cannot be right. */
 struct cfi_rule go_x86_rule(const struct go_function *function, int64_t depth);
 struct cfi_rule go_arm64_rule(const struct go_function *function, int64_t depth);

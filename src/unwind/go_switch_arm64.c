@@ -105,7 +105,7 @@ static enum unwind_step go_leave_mcall(const struct go_leave *leave)
 	if (cursor->go.side != GO_SIDE_G0)
 		return cursor->interrupted ? STEP_NOT_COVERED : STEP_OUTERMOST;
 	if (!cursor_read(cursor, cursor->go.other_sp - 8, &pc, 1) || !go_rule_before(leave, pc) ||
-	    go_switches_find(leave->switches, pc - leave->bias - 1))
+	    go_rows_find_switch(leave->rows, pc - leave->bias - 1))
 		return STEP_OUTERMOST;
 	return go_step_to(leave, pc, cursor->go.other_sp, true);
 }
@@ -133,7 +133,7 @@ static enum unwind_step go_skip_c(const struct go_leave *leave)
 
 	if (!leave->depth || !cursor_read(leave->cursor, sp, &word, 1))
 		return STEP_NOT_COVERED;
-	mark = go_switches_find(leave->switches, word - leave->bias);
+	mark = go_rows_find_switch(leave->rows, word - leave->bias);
 	if (!mark || mark->kind != GO_MARK || !go_has_return(leave, sp + leave->depth))
 		return STEP_NOT_COVERED;
 	return go_return(leave, sp + leave->depth, GO_ASMCGOCALL_DEPTH, false);
@@ -173,9 +173,8 @@ static enum unwind_step go_leave_vdso(const struct go_leave *leave)
 	return go_return(leave, sp, leave->depth, false);
 }
 
-enum unwind_step go_switch_arm64_step(const struct go_switches *switches,
-				      const struct go_switch *one, struct cfi *rows, uint64_t bias,
-				      struct cursor *cursor)
+enum unwind_step go_switch_arm64_step(const struct go_switch *one, struct go_rows *rows,
+				      uint64_t bias, struct cursor *cursor)
 {
 	static enum unwind_step (*const leaves[N_GO_SWITCH_KINDS])(const struct go_leave *) = {
 		[GO_SYSTEMSTACK] = go_leave_systemstack,
@@ -184,8 +183,8 @@ enum unwind_step go_switch_arm64_step(const struct go_switches *switches,
 		[GO_CALLBACK] = go_leave_callback,
 		[GO_VDSO] = go_leave_vdso,
 	};
-	const struct cfi_rule *rule = cfi_find(rows, cursor_pc(cursor) - bias);
-	struct go_leave leave = { switches, rows, bias, cursor, 0 };
+	const struct cfi_rule *rule = go_rows_find(rows, cursor_pc(cursor) - bias);
+	struct go_leave leave = { rows, bias, cursor, 0 };
 
 	if (!rule || rule->kind != RULE_CFA_ARM64 || rule->reg != REG_SP)
 		return STEP_NOT_COVERED;

@@ -104,9 +104,9 @@ static enum unwind_step go_leave_mcall(const struct go_leave *leave)
 
 	if (go_is_unswitched(leave))
 		return STEP_NOT_COVERED;
-	if (leave->cursor->go.side != GO_SIDE_G0 ||
-	    !cursor_read(leave->cursor, slot, &word, 1) || !go_rule_before(leave, word) ||
-	    go_switches_find(leave->switches, word - leave->bias - 1))
+	if (leave->cursor->go.side != GO_SIDE_G0 || !cursor_read(leave->cursor, slot, &word, 1) ||
+	    !go_rule_before(leave, word) ||
+	    go_rows_find_switch(leave->rows, word - leave->bias - 1))
 		return STEP_OUTERMOST;
 	bare.depth = 0; /* the frame lies below the copied bytes */
 	leave->cursor->known &= ~(1U << REG_RBP);
@@ -152,7 +152,7 @@ static enum unwind_step go_skip_c(const struct go_leave *leave, uint64_t cfa)
 
 	if (!cursor_read(leave->cursor, cfa - 8, words, 3))
 		return STEP_NOT_COVERED;
-	mark = go_switches_find(leave->switches, words[0] - leave->bias);
+	mark = go_rows_find_switch(leave->rows, words[0] - leave->bias);
 	if (!mark || (mark->kind != GO_MARK && mark->kind != GO_ASMCGOCALL))
 		return STEP_NOT_COVERED;
 	bare.depth = 0; /* rbp is not saved there */
@@ -220,16 +220,16 @@ static enum unwind_step go_leave_signal(const struct go_leave *leave)
 	return STEP_CALLER;
 }
 
-enum unwind_step go_switch_x86_step(const struct go_switches *switches, const struct go_switch *one,
-				    struct cfi *rows, uint64_t bias, struct cursor *cursor)
+enum unwind_step go_switch_x86_step(const struct go_switch *one, struct go_rows *rows,
+				    uint64_t bias, struct cursor *cursor)
 {
 	static enum unwind_step (*const leaves[N_GO_SWITCH_KINDS])(const struct go_leave *) = {
 		[GO_SYSTEMSTACK] = go_leave_systemstack, [GO_MCALL] = go_leave_mcall,
 		[GO_MORESTACK] = go_leave_mcall,         [GO_ASMCGOCALL] = go_leave_asmcgocall,
 		[GO_CALLBACK] = go_leave_callback,       [GO_VDSO] = go_leave_vdso,
 	};
-	const struct cfi_rule *rule = cfi_find(rows, cursor_pc(cursor) - bias);
-	struct go_leave leave = { switches, rows, bias, cursor, 0 };
+	const struct cfi_rule *rule = go_rows_find(rows, cursor_pc(cursor) - bias);
+	struct go_leave leave = { rows, bias, cursor, 0 };
 
 	if (one->kind == GO_SIGRETURN)
 		return go_leave_signal(&leave);

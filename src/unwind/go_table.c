@@ -47,7 +47,8 @@ enum { GO_OFFSET_NAMES = 0, GO_OFFSET_DEPTHS = 3, GO_OFFSET_FUNCTIONS = 4, GO_N_
 static bool go_has(const struct go_table *table, uint64_t offset, uint64_t size_bytes)
 {
 	return offset <= table->size_bytes && size_bytes <= table->size_bytes - offset &&
-	       !bytes_gaps_touch(table->gaps, table->n_gaps, offset, offset + size_bytes);
+	       !bytes_gaps_touch(table->gaps, table->n_gaps, offset, offset + size_bytes) &&
+	       (!table->need || table->need(table->need_context, offset, size_bytes));
 }
 
 static bool go_read(const struct go_table *table, uint64_t offset, void *value, size_t size_bytes)
@@ -142,6 +143,32 @@ static bool go_find_record(const struct go_table *table, size_t index, uint64_t 
 	return true;
 }
 
+bool go_table_get_range(const struct go_table *table, size_t index, uint64_t *start, uint64_t *end)
+{
+	return go_read_start(table, index, start) && go_read_start(table, index + 1, end) &&
+	       *start < *end;
+}
+
+size_t go_table_find(const struct go_table *table, uint64_t address)
+{
+	size_t low = 0, high = table->n_functions;
+	uint64_t start;
+
+	if (!go_read_start(table, 0, &start) || start > address)
+		return table->n_functions;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (!go_read_start(table, middle, &start))
+			return table->n_functions;
+		if (start <= address)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 static struct go_record go_record_of(const struct go_table *table)
 {
 	switch (table->magic) {
@@ -155,21 +182,18 @@ static struct go_record go_record_of(const struct go_table *table)
 	}
 }
 
+/* Bytes behind the name may be missing. */
 static bool go_read_name(const struct go_table *table, uint32_t offset,
 			 struct go_function *function)
 {
-	uint64_t start = table->names + offset, left_bytes;
-	const uint8_t *name, *end;
+	uint64_t start = table->names + offset, at = start;
 
-	if (start >= table->size_bytes)
+	while (at - start < GO_MAX_NAME_BYTES && go_has(table, at, 1) && table->bytes[at])
+		at++;
+	if (at == start || at - start == GO_MAX_NAME_BYTES || !go_has(table, at, 1))
 		return false;
-	left_bytes = table->size_bytes - start;
-	name = table->bytes + start;
-	end = memchr(name, '\0', left_bytes < GO_MAX_NAME_BYTES ? left_bytes : GO_MAX_NAME_BYTES);
-	if (!end || end == name || !go_has(table, start, end - name))
-		return false;
-	function->name = (const char *)name;
-	function->name_bytes = end - name;
+	function->name = (const char *)table->bytes + start;
+	function->name_bytes = at - start;
 	return true;
 }
 
@@ -181,8 +205,7 @@ bool go_table_read(const struct go_table *table, size_t index, struct go_functio
 	uint8_t flags = 0;
 	uint64_t record;
 
-	if (!go_read_start(table, index, &found.start) ||
-	    !go_read_start(table, index + 1, &found.end) || found.start >= found.end ||
+	if (!go_table_get_range(table, index, &found.start, &found.end) ||
 	    !go_find_record(table, index, &record) ||
 	    !go_read_32(table, record + places.name, &name) ||
 	    !go_read_32(table, record + places.depths, &depths) ||

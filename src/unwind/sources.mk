@@ -74,9 +74,14 @@ libxtop_a_SOURCES += \
 	src/unwind/go_switch.h \
 	src/unwind/go_switch_arm64.c \
 	src/unwind/go_switch_x86.c \
+	src/unwind/go_switches.c \
+	src/unwind/go_switches.h \
 	src/unwind/go_table.c \
 	src/unwind/go.c \
 	src/unwind/go_arm64.c \
+	src/unwind/go_rows.c \
+	src/unwind/go_rows.h \
+	src/unwind/go_rules.c \
 	src/unwind/go_rules.h \
 	src/unwind/go_x86.c \
 	src/unwind/instruction.h \

@@ -101,36 +101,46 @@ static struct image *read_host(const char *name)
 
 struct copy {
 	uint8_t *bytes;
-	size_t n;
+	size_t n, read_bytes;
 };
 
 static size_t read_copy(void *context, uint64_t offset, void *buffer, size_t size_bytes)
 {
-	const struct copy *copy = context;
+	struct copy *copy = context;
 
 	if (offset > copy->n)
 		return 0;
 	if (size_bytes > copy->n - offset)
 		size_bytes = copy->n - offset;
 	memcpy(buffer, copy->bytes + offset, size_bytes);
+	copy->read_bytes += size_bytes;
 	return size_bytes;
+}
+
+static void copy_file(const char *name, bool sections, struct copy *copy)
+{
+	int fd = open(path_of(name), O_RDONLY | O_CLOEXEC);
+	struct stat stat;
+
+	fstat(fd, &stat);
+	copy->bytes = malloc(stat.st_size);
+	copy->n = read(fd, copy->bytes, stat.st_size);
+	close(fd);
+	if (sections)
+		return;
+	((Elf64_Ehdr *)copy->bytes)->e_shoff = 0;
+	((Elf64_Ehdr *)copy->bytes)->e_shnum = 0;
 }
 
 /* As a guest's file whose section headers are not in memory. */
 static struct image *read_without_sections(const char *name)
 {
-	int fd = open(path_of(name), O_RDONLY | O_CLOEXEC);
 	struct copy copy = { 0 };
 	struct bytes bytes = { .read = read_copy, .context = &copy };
 	struct image *image;
-	struct stat stat;
 
-	fstat(fd, &stat);
-	copy.bytes = malloc(stat.st_size);
-	copy.n = bytes.size_bytes = read(fd, copy.bytes, stat.st_size);
-	close(fd);
-	((Elf64_Ehdr *)copy.bytes)->e_shoff = 0;
-	((Elf64_Ehdr *)copy.bytes)->e_shnum = 0;
+	copy_file(name, false, &copy);
+	bytes.size_bytes = copy.n;
 	must(image_create(name, &image));
 	must(image_read_elf(image, &bytes));
 	free(copy.bytes);
@@ -398,6 +408,77 @@ static void test_rows(const char *program, enum guest_arch arch, unsigned step, 
 	close(fd);
 }
 
+/* --- in parts --------------------------------------------------------------------------------- */
+
+static struct copy parts_copy;
+
+static void close_parts(void *context)
+{
+	free(((struct copy *)context)->bytes);
+}
+
+/* As a guest's file, SECTIONS: whose section headers are in memory. NULL: it has to be read whole. */
+static struct image *open_parts(const char *name, bool sections)
+{
+	struct image_source from = { { .read = read_copy, .context = &parts_copy }, close_parts };
+	struct image *image;
+
+	parts_copy = (struct copy){ 0 };
+	copy_file(name, sections, &parts_copy);
+	from.bytes.size_bytes = parts_copy.n;
+	must(image_create(name, &image));
+	if (image_open_elf(image, &from.bytes, &from))
+		return image;
+	image_unref(image);
+	close_parts(&parts_copy);
+	return NULL;
+}
+
+static unsigned different_steps(struct image *parts, const struct image *whole)
+{
+	unsigned different = 0;
+
+	for (size_t i = 0; i < symtab_count(whole->symtab); i++) {
+		struct symtab_entry entry = symtab_at(whole->symtab, i);
+		struct cursor got = cursor_at(entry.start + 4, ARCH_X86), wanted = got;
+		enum unwind_step step = go_step(parts->tables.go, 0, &got);
+
+		different += step != go_step(whole->tables.go, 0, &wanted) ||
+			     memcmp(got.regs, wanted.regs, sizeof(got.regs)) != 0;
+	}
+	return different;
+}
+
+static void test_parts(const char *program, const char *list, bool sections)
+{
+	struct image *whole = sections ? read_host(program) : read_without_sections(program);
+	struct image *parts = open_parts(program, sections);
+	struct symtab_entry entry = symtab_at(whole->symtab, symtab_count(whole->symtab) / 2),
+			    found;
+	struct cursor cursor = cursor_at(entry.start + 4, ARCH_X86);
+	unsigned different, n;
+
+	if (!check(parts && parts->tables.go, "%s, %s section headers: opens in parts", program,
+		   sections ? "with" : "without"))
+		return;
+	if (sections)
+		check(parts_copy.read_bytes < 300000, "opened: %zu of %zu bytes were read",
+		      parts_copy.read_bytes, parts_copy.n);
+	parts_copy.read_bytes = 0;
+	go_step(parts->tables.go, 0, &cursor);
+	check(parts_copy.read_bytes < 70000, "a step: %zu bytes", parts_copy.read_bytes);
+	check(symtab_find(image_symtab(parts), entry.start, &found) &&
+		      strcmp(entry.name, found.name) == 0,
+	      "%s is found", entry.name);
+	different = different_names(parts, list, false, &n);
+	check(n > 1000 && !different, "%u of %u names differ from go tool nm", different, n);
+	different = different_steps(parts, whole);
+	check(!different, "%u steps differ from those of the whole file", different);
+	check(!image_is_incomplete(parts), "nothing was missing");
+	image_unref(parts);
+	image_unref(whole);
+}
+
 int main(void)
 {
 	if (!mkdtemp(folder) || run("go version >/dev/null 2>&1")) {
@@ -417,6 +498,11 @@ int main(void)
 	test_given("stripped");
 	test_given("pie");
 	test_external();
+	test_parts("stripped", "whole.nm", true);
+	test_parts("stripped", "whole.nm", false);
+	test_parts("whole", "whole.nm", true);
+	test_parts("pie", "pie.nm", true);
+	test_parts("pie", "pie.nm", false);
 	test_rows("whole", ARCH_X86, 1, 300000);
 	if (check(build_arm64(), "go builds the program for arm64")) {
 		test_names(read_host("stripped-arm64"), "arm64, stripped", "arm64.nm");

@@ -17,6 +17,7 @@
 
 #define GO_MAX_FUNCTIONS  (1U << 20) /* kubelet, a large program, has some 100,000 */
 #define GO_MAX_NAME_BYTES 4096       /* names of instantiated generic functions are long */
+#define GO_ALIGNMENT      8          /* the table's, a word; up to Go 1.25 it has 32 */
 #define GO_HEAD_BYTES     8          /* bytes of a table that go_is_head() reads */
 
 struct go_table {
@@ -25,6 +26,12 @@ struct go_table {
 	size_t size_bytes;
 	const struct bytes_gap *gaps; /* missing bytes, ascending */
 	size_t n_gaps;
+	/*
+	 * Reads bytes that were not read yet. Returns false if some of them are missing. NULL: all
+	 * bytes have been read. Then tables that are built from them need no more of them.
+	 */
+	bool (*need)(void *context, size_t offset, size_t size_bytes);
+	void *need_context;
 	uint64_t entry; /* e_entry of the ELF header; gives `text` where the table does not */
 	struct work *work; /* tells when to stop building tables; NULL: never */
 	struct go_stacks stacks; /* result of go_stacks_decode() */
@@ -67,6 +74,10 @@ bool go_table_init(struct go_table *table);
 bool go_table_lacks_text(const struct go_table *table);
 /* Finds where the first function begins and the last one ends. False: bytes are missing. */
 bool go_table_get_bounds(const struct go_table *table, uint64_t *start, uint64_t *end);
+/* Finds where function INDEX begins and ends. Returns false if it is empty, or cannot be read. */
+bool go_table_get_range(const struct go_table *table, size_t index, uint64_t *start, uint64_t *end);
+/* The last function that begins at ADDRESS or before it; n_functions if none is known. */
+size_t go_table_find(const struct go_table *table, uint64_t address);
 /* Returns false if the function cannot be read. INDEX < table->n_functions. */
 bool go_table_read(const struct go_table *table, size_t index, struct go_function *function);
 
