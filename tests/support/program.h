@@ -64,9 +64,13 @@ static inline void program_make(struct program *program, uint64_t address, const
 	header->e_ident[EI_VERSION] = EV_CURRENT;
 	segments[0] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_R, .p_vaddr = address,
 				    .p_filesz = 0x1000, .p_memsz = 0x1000, .p_align = 0x1000 };
-	segments[1] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_offset = 0x1000,
-				    .p_vaddr = address + PROGRAM_TEXT, .p_filesz = 0x1000,
-				    .p_memsz = 0x1000, .p_align = 0x1000 };
+	segments[1] = (Elf64_Phdr){ .p_type = PT_LOAD,
+				    .p_flags = PF_R | PF_X,
+				    .p_offset = 0x1000,
+				    .p_vaddr = address + PROGRAM_TEXT,
+				    .p_filesz = 0x1080,
+				    .p_memsz = 0x1080,
+				    .p_align = 0x1000 };
 	segments[2] = (Elf64_Phdr){ .p_type = PT_NOTE, .p_flags = PF_R, .p_offset = 0x400,
 				    .p_vaddr = address + 0x400, .p_filesz = sizeof(*note),
 				    .p_memsz = sizeof(*note), .p_align = 4 };

@@ -171,7 +171,28 @@ const struct space *processes_find_past(struct processes *processes, struct memo
 	return NULL;
 }
 
-/* The space has only this page: the process's other mappings are unknown. */
+/*
+ * Widens MAPPING, one page of a file, to the executable segment that has the page: the kernel and
+ * ld.so map segments whole. So the callers in the same segment are known, too.
+ */
+static void processes_map_segment(const struct loads *loads, struct mapping *mapping)
+{
+	for (unsigned i = 0; i < loads->n; i++) {
+		const struct load *load = &loads->loads[i];
+		uint64_t start = (load->address + mapping->bias) & ~GUEST_PAGE_MASK,
+			 bytes = (load->offset & GUEST_PAGE_MASK) + load->file_bytes,
+			 in_segment = mapping->start - start;
+
+		if (!load->executable || in_segment >= bytes || start + bytes < start)
+			continue;
+		mapping->start = start;
+		mapping->end = (start + bytes + GUEST_PAGE_MASK) & ~GUEST_PAGE_MASK;
+		mapping->file_offset -= in_segment;
+		return;
+	}
+}
+
+/* The space has only this segment: the process's other mappings are unknown. */
 const struct space *processes_find_by_frame(struct processes *processes, uint64_t address,
 					    frame_t frame, uint64_t time_ns)
 {
@@ -185,6 +206,7 @@ const struct space *processes_find_by_frame(struct processes *processes, uint64_
 		return NULL;
 	mapping.end = mapping.start + GUEST_PAGE_SIZE;
 	mapping.image = file->image;
+	processes_map_segment(&file->loads, &mapping);
 	space_clear(processes->page);
 	error = space_add(processes->page, &mapping);
 	if (!error)

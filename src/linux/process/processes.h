@@ -92,9 +92,10 @@ bool processes_has_root(const struct processes *processes, struct memory_root ro
 const struct space *processes_find_past(struct processes *processes, struct memory_root root,
 					uint32_t tgid);
 /*
- * For user code whose process cannot be read any more: a space with the one page at ADDRESS, which
- * lay in FRAME at TIME_NS. NULL if the page belongs to no known file (code_files_find_by_frame()).
- * The pointer is valid until the next call of this function. Calls memory_refresh().
+ * For user code whose process cannot be read any more: a space with the page at ADDRESS, which lay
+ * in FRAME at TIME_NS, and with the rest of its segment. NULL if the page belongs to no known file
+ * (code_files_find_by_frame()). The pointer is valid until the next call of this function. Calls
+ * memory_refresh().
  */
 const struct space *processes_find_by_frame(struct processes *processes, uint64_t address,
 					    frame_t frame, uint64_t time_ns);

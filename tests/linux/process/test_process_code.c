@@ -234,8 +234,11 @@ static void test_by_frame(struct process_fixture *fixture)
 	check_string(name_at(space, elsewhere + 8), "server+0x1008",
 		     "an address between symbols, found by its frame, has the file and an offset");
 	mapping = space ? space_find(space, elsewhere) : NULL;
-	check(mapping && mapping->start == elsewhere && mapping->end == elsewhere + PAGE,
-	      "a space found by a frame has only that page");
+	check(mapping && mapping->start == elsewhere && mapping->end == elsewhere + 2 * PAGE,
+	      "a space found by a frame has the page's segment");
+	check_string(name_at(space, elsewhere + PAGE + 8), "server+0x2008",
+		     "a caller in another page of the segment is found");
+	check_string(name_at(space, elsewhere + 2 * PAGE), "nothing", "what comes after it is not");
 	again = processes_find_by_frame(fixture->processes, LIB + FUNCTION,
 					frame_of(fixture, fixture->lib, 1), now_ns);
 	check_string(name_at(again, LIB + FUNCTION), "helper",
