@@ -394,6 +394,7 @@ static void pipelines_fill_domain(const struct guest_listing *listing, struct ui
 		.obstacle = pipelines_domain_obstacle(listing),
 	};
 	snprintf(domain->name, sizeof(domain->name), "%s", info->name);
+	snprintf(domain->inside, sizeof(domain->inside), "%s", listing->system);
 	snprintf(domain->type, sizeof(domain->type), "%s", pipelines_type_name(info->type));
 	snprintf(domain->state, sizeof(domain->state), "%s",
 		 pipelines_domain_state(listing->state));

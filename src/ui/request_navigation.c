@@ -325,10 +325,15 @@ static void request_profile(struct ui *ui, const struct ui_domain *domain)
 	}
 	if (!guest)
 		error = request_open_domain(ui, domain);
-	if (error)
+	if (error) {
 		ui_error(ui, error);
-	else
-		ui_enter_guest(ui, guest ? guest : ui->guests[ui->n_guests - 1]);
+		return;
+	}
+	if (!guest && !ui->picker.has_opened)
+		ui_message(ui, STYLE_NOTICE,
+			   "Enter shows who calls it · F2 other views · F1 all keys · q back");
+	ui->picker.has_opened = true;
+	ui_enter_guest(ui, guest ? guest : ui->guests[ui->n_guests - 1]);
 }
 
 /* --- dispatch --------------------------------------------------------------------------------- */

@@ -82,6 +82,9 @@ struct xtop_error *ui_create(const struct ui_settings *settings, const struct ui
 		error = ui_open_guests(ui);
 	if (settings->notice)
 		ui_message(ui, STYLE_ALERT, "%s", settings->notice);
+	else if (ui->picker.is_shown)
+		ui_message(ui, STYLE_NOTICE,
+			   "Enter shows what runs inside a guest · F1 all keys · q quits");
 	if (error) {
 		ui_destroy(ui);
 		return error;

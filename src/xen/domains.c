@@ -13,8 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include XEN_GUEST_HEADER
+#include "xen/place.h"
 #include "xen/store.h"
 #include "xen/xen_control.h"
 #include "xtop/base/cleanup.h"
@@ -25,18 +27,14 @@
 #define XEN_MAX_DOMAINS 32768 /* DOMID_FIRST_RESERVED is 0x7ff0 */
 #define XEN_LIST_STEP   256
 
-/* Finds the usual reasons for failure; libxencall would only say that it cannot open a file. */
+/* Libxencall would only say that it cannot open a file. */
 static struct xtop_error *xen_check(void)
 {
 	_cleanup_close_ int fd = open("/dev/xen/privcmd", O_RDWR | O_CLOEXEC);
+	int errno_value = errno;
 
-	if (fd < 0 && (errno == EACCES || errno == EPERM))
-		return error_create("not allowed to open /dev/xen/privcmd: run xtop as root");
 	if (fd < 0)
-		return error_create(
-			"no Xen here (/dev/xen/privcmd: %s): run xtop in the dom0 of a Xen host, "
-			"or replay a recording with -r",
-			strerror(errno));
+		return place_explain(place_find("/sys/hypervisor"), errno_value, !geteuid());
 	return NULL;
 }
 
@@ -76,6 +74,17 @@ static void xen_read_name(struct store *store, uint32_t domid, char name[GUEST_N
 		       sizeof(GUEST_NAME_CUT));
 }
 
+/* Reads what the guest's agent says of its system, as those of XCP-ng, XenServer and Windows do. */
+static void xen_read_system(struct store *store, uint32_t domid, char system[GUEST_SYSTEM_BYTES])
+{
+	_cleanup_free_ char *value = NULL;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/local/domain/%u/data/os_name", domid);
+	value = store ? store_read(store, path) : NULL;
+	snprintf(system, GUEST_SYSTEM_BYTES, "%s", value ? value : "");
+}
+
 static void xen_describe(const struct xen_domain *domain, struct store *store,
 			 struct guest_listing *listing)
 {
@@ -97,6 +106,7 @@ static void xen_describe(const struct xen_domain *domain, struct store *store,
 	};
 	xen_format_uuid(domain->handle, listing->info.uuid);
 	xen_read_name(store, domain->domid, listing->info.name);
+	xen_read_system(store, domain->domid, listing->system);
 }
 
 /* Asks Xen for all domains, XEN_LIST_STEP at a time. */

@@ -14,6 +14,8 @@ libxtop_a_SOURCES += \
 	src/xen/domctl_abi.h \
 	src/xen/foreign.c \
 	src/xen/host_look.c \
+	src/xen/place.c \
+	src/xen/place.h \
 	src/xen/public.h \
 	src/xen/stop_area.c \
 	src/xen/stop_area.h \

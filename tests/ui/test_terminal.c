@@ -547,6 +547,9 @@ int main(int argc, char **argv)
 	test_key_ends("Ctrl-C in a prompt", "/abc\003");
 	test_key_ends("Ctrl-Z, then q", "\032q");
 	test_key_ends("a click on F10", "\033[<0;75;24M");
+	/* Both clicks have come before xtop looks. */
+	test_key_ends("a click on F10 and one on a row",
+		      "\033[<0;75;24M\033[<0;75;24m\033[<0;20;12M\033[<0;20;12m");
 	test_signal_ends(SIGINT);
 	test_signal_ends(SIGTERM);
 	test_signal_ends(SIGHUP);

@@ -21,6 +21,7 @@
  */
 #define GUEST_NAME_BYTES 256
 #define GUEST_NAME_CUT   "..."
+#define GUEST_SYSTEM_BYTES 96
 
 struct guest_info {
 	char name[GUEST_NAME_BYTES];
@@ -142,6 +143,7 @@ struct guest_listing {
 	struct guest_info info;
 	char state; /* 'r' running, 'b' blocked, 'p' paused, 's' shut down, 'd' dying, '-' other */
 	uint64_t cpu_time_ns;
+	char system[GUEST_SYSTEM_BYTES]; /* what the guest says of its system; "" if nothing */
 };
 
 #endif

@@ -34,6 +34,7 @@
 #define RESET_BYTES       256
 #define CRASH_STACK_BYTES (32 << 10)
 #define ESCAPE_DELAY_MS   25
+#define MOUSE_MAX_EVENTS  8 /* as many as curses keeps */
 
 static const int end_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 /* SIGBUS is not among them: a guest's page that went away is no crash (fault.h). */
@@ -54,6 +55,8 @@ static struct {
 	void *crash_stack;
 	attr_t attributes[N_STYLES];
 	short pairs[N_STYLES];
+	struct input mouse[MOUSE_MAX_EVENTS]; /* not handed out yet; the oldest is the last */
+	size_t n_mouse;
 } terminal = { .wake = { -1, -1 } };
 
 /* --- giving the terminal back ----------------------------------------------------------------- */
@@ -510,35 +513,48 @@ static uint32_t terminal_translate(wint_t code)
 	return INPUT_NONE;
 }
 
-static void terminal_read_mouse(struct input *input)
+static struct input terminal_mouse_input(const MEVENT *event)
+{
+	struct input input = { .code = INPUT_NONE, .row = event->y, .column = event->x };
+
+	if (event->bstate & BUTTON1_PRESSED)
+		input.code = INPUT_CLICK;
+	else if (event->bstate & BUTTON4_PRESSED)
+		input.code = INPUT_WHEEL_UP;
+	else if (event->bstate & BUTTON5_PRESSED)
+		input.code = INPUT_WHEEL_DOWN;
+	return input;
+}
+
+/*
+ * If clicks come faster than they are read, curses reads all of them and says once that there is
+ * something. It hands out the newest first.
+ */
+static void terminal_read_mouse(void)
 {
 	MEVENT event;
 
-	input->code = INPUT_NONE;
-	if (getmouse(&event) != OK)
-		return;
-	input->row = event.y;
-	input->column = event.x;
-	if (event.bstate & BUTTON1_PRESSED)
-		input->code = INPUT_CLICK;
-	else if (event.bstate & BUTTON4_PRESSED)
-		input->code = INPUT_WHEEL_UP;
-	else if (event.bstate & BUTTON5_PRESSED)
-		input->code = INPUT_WHEEL_DOWN;
+	while (terminal.n_mouse < MOUSE_MAX_EVENTS && getmouse(&event) == OK)
+		terminal.mouse[terminal.n_mouse++] = terminal_mouse_input(&event);
 }
 
 bool terminal_read(struct input *input)
 {
 	wint_t code;
-	int kind = get_wch(&code);
+	int kind;
 
 	*input = (struct input){ .code = INPUT_NONE };
+	if (terminal.n_mouse) {
+		*input = terminal.mouse[--terminal.n_mouse];
+		return true;
+	}
+	kind = get_wch(&code);
 	if (kind == ERR)
 		return false;
 	if (kind != KEY_CODE_YES)
 		input->code = code == '\b' ? (uint32_t)INPUT_BACKSPACE : (uint32_t)code;
 	else if (code == KEY_MOUSE)
-		terminal_read_mouse(input);
+		terminal_read_mouse();
 	else
 		input->code = terminal_translate(code);
 	return true;

@@ -232,6 +232,14 @@ static void domains_draw_row(const struct domain_row *domain_row, struct canvas 
 				domain->obstacle ? domain->obstacle : domain_row->inside);
 }
 
+static bool domains_have_guest(const struct view_domains *domains)
+{
+	for (size_t i = 0; i < domains->n; i++)
+		if (!domains->rows[i].entry.domain.obstacle)
+			return true;
+	return false;
+}
+
 static void domains_draw(struct view *view, const struct ui_model *model, struct canvas *canvas,
 			 struct area area)
 {
@@ -255,6 +263,9 @@ static void domains_draw(struct view *view, const struct ui_model *model, struct
 		if (domains->list.top + i == domains->list.selected)
 			view_mark_row(canvas, row, 0, area.columns);
 	}
+	if (domains->n && page > domains->n + 1 && !domains_have_guest(domains))
+		canvas_put(canvas, domains->first_row + (int)domains->n + 1, 2, area.columns - 2,
+			   STYLE_NOTICE, "No guest is here to look into. One that starts appears.");
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
