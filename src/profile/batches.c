@@ -272,7 +272,7 @@ static double batches_inflate(double correlation, double batches)
 	return (1 + r) / (1 - r);
 }
 
-static double batches_measure(const struct batches *batches, uint32_t frame, bool live, bool phases)
+double batches_get_effect(const struct batches *batches, uint32_t frame, bool live)
 {
 	struct batches_all all = batches_get_all(batches, live);
 	struct batches_worth worth = batches_get_worth(batches, live);
@@ -292,17 +292,7 @@ static double batches_measure(const struct batches *batches, uint32_t frame, boo
 	squares = sums.xx - 2 * p * sums.xn + p * p * all.nn;
 	lagged = sums.lag_xx - p * sums.lag_xn + p * p * all.lag_nn;
 	variance = squares / (all.n * all.n) * worth.batches / (worth.batches - 1);
-	if (phases && squares > 0)
+	if (squares > 0)
 		variance *= batches_inflate(lagged / squares, worth.batches);
 	return independent > 0 && variance > independent ? variance / independent : 1;
-}
-
-double batches_get_effect(const struct batches *batches, uint32_t frame, bool live)
-{
-	return batches_measure(batches, frame, live, false);
-}
-
-double batches_get_phase_effect(const struct batches *batches, uint32_t frame, bool live)
-{
-	return batches_measure(batches, frame, live, true);
 }

@@ -58,7 +58,7 @@ static void resolver_get_times(const struct resolver *resolver, struct snapshot 
 /* How much the share of FRAME among the samples of BATCHES varies; BATCHES NULL: not measured. */
 static float resolver_get_effect(const struct batches *batches, uint32_t frame, bool live)
 {
-	return batches ? (float)batches_get_phase_effect(batches, frame, live) : 1;
+	return batches ? (float)batches_get_effect(batches, frame, live) : 1;
 }
 
 /* Fills in how much shares vary. Best effort: without memory that is not known. */

@@ -91,7 +91,7 @@ static void run_count(const struct run *run, const struct guest *guest, bool liv
 		struct interval_side side = {
 			.share = weights[i] / whole,
 			.samples = worth.samples,
-			.effect = batches_get_phase_effect(run->batches, i, live),
+			.effect = batches_get_effect(run->batches, i, live),
 			.batches = worth.batches,
 		};
 		double margin;

@@ -48,7 +48,5 @@ struct batches_worth {
 struct batches_worth batches_get_worth(const struct batches *batches, bool live);
 /* The design effect of FRAME's share. 1 if FRAME was not seen or not measured. */
 double batches_get_effect(const struct batches *batches, uint32_t frame, bool live);
-/* batches_get_effect() where batches are not independent either: phases of seconds count. */
-double batches_get_phase_effect(const struct batches *batches, uint32_t frame, bool live);
 
 #endif
