@@ -3,7 +3,9 @@
  * Java methods in processes that run HotSpot 8 to 25. All frames are on the thread's own stack
  * (openjdk cpu/x86/frame_x86.hpp):
  *
- *   interpreted    fp - 24   the Method
+ *   interpreted    fp - 64   the place in its bytecode when it called; up to 8 at fp - 56. While a
+ *                            method runs, the place is in r13
+ *                  fp - 24   the Method
  *                  fp - 8    the caller's sp, in front of the arguments that were copied
  *                  fp        the caller's fp, and the return address after it
  *   compiled       a frame of fixed size: at its end are the caller's fp, and the return address
@@ -22,10 +24,12 @@
 
 #define WORD          sizeof(uint64_t)
 #define FRAME_METHOD  (3 * WORD)
+#define FRAME_PLACE   (8 * WORD)
 #define FRAME_SENDER  WORD
 #define MAX_ARGUMENTS (256 * WORD) /* a method has at most 255 */
 #define MAX_METHOD_BYTES                                                                           \
 	80 /* for a method's name; the class's has the rest of RUNTIME_NAME_BYTES */
+#define NO_PLACE         UINT32_MAX
 #define STUB_TAG         1ULL /* in runtime_frame.code: a blob that is no method */
 #define MAX_POOL_ENTRIES 65536
 
@@ -62,6 +66,20 @@ static bool hotspot_find_layout(struct elf_file *file, const char *name, struct 
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
+/* The place in the bytecode that METHOD executes in an interpreted frame; NO_PLACE: not known. */
+static uint64_t hotspot_find_frame_place(const struct runtime_process *process,
+					 const struct runtime_native *native, uint64_t method)
+{
+	uint64_t words[3] = { native->interrupted ? native->vcpu->regs.r13 : 0 }, place;
+	uint64_t description = hotspot_pointer(process, method, METHOD_CONST);
+
+	runtime_read_stack(native->vcpu, native->frame_pointer - FRAME_PLACE, words + 1, 2);
+	for (unsigned i = 0; i < 3 && description; i++)
+		if (hotspot_find_place(process, description, words[i], &place))
+			return place;
+	return NO_PLACE;
+}
+
 static size_t hotspot_read_native(const struct runtime_process *process,
 				  const struct runtime_native *native, struct runtime_frame *frames,
 				  size_t capacity)
@@ -75,7 +93,10 @@ static size_t hotspot_read_native(const struct runtime_process *process,
 		if (!runtime_read_stack(native->vcpu, native->frame_pointer - FRAME_METHOD, &method,
 					1))
 			return 0;
-		frames[0] = (struct runtime_frame){ .code = method };
+		frames[0] = (struct runtime_frame){
+			.code = method,
+			.position = hotspot_find_frame_place(process, native, method),
+		};
 		return 1;
 	}
 	if (!hotspot_find_blob(process, address, &blob))
@@ -327,7 +348,19 @@ static bool hotspot_read_name(const struct runtime_process *process,
 	hotspot_clean_class(class);
 	snprintf(name->function, sizeof(name->function), "%s.%s", class, function);
 	hotspot_read_file(process, &method, name);
+	name->line = hotspot_find_line(process, method.description, 0);
 	return true;
+}
+
+static uint32_t hotspot_read_line(const struct runtime_process *process,
+				  const struct runtime_frame *frame)
+{
+	struct hotspot_method method;
+
+	if (frame->code & STUB_TAG || frame->position == NO_PLACE ||
+	    !hotspot_read_method(process, frame->code, &method))
+		return 0;
+	return hotspot_find_line(process, method.description, (uint32_t)frame->position);
 }
 
 static const char *const hotspot_loops[] = { NULL };
@@ -342,4 +375,5 @@ const struct language_ops hotspot_language = {
 	.find_caller = hotspot_find_caller,
 	.check_code = hotspot_check_code,
 	.read_name = hotspot_read_name,
+	.read_line = hotspot_read_line,
 };

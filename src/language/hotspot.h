@@ -5,6 +5,7 @@
  *   hotspot_layout.c   where the machine says that its structures' members are
  *   hotspot_code.c     an address ─► the code that the machine has made there, and its methods
  *   hotspot.c          frames of the stack, and names of methods
+ *   hotspot_lines.c    a place in a method's bytecode ─► its line
  */
 #ifndef HOTSPOT_H
 #define HOTSPOT_H
@@ -46,6 +47,7 @@ enum hotspot_field {
 	METHOD_CONST,
 	CONST_POOL,
 	CONST_CODE_SIZE,
+	CONST_FLAGS,
 	CONST_NAME,
 	POOL_CLASS,
 	POOL_FILE,
@@ -105,5 +107,16 @@ size_t hotspot_read_scopes(const struct runtime_process *process, const struct h
 /* Reads a number of 1 to 5 bytes. *AT becomes the offset after it. */
 uint32_t hotspot_read_number(const struct hotspot_layout *layout, const uint8_t *bytes, size_t n,
 			     size_t *at);
+
+/* --- hotspot_lines.c -------------------------------------------------------------------------- */
+
+/* Where the bytecode of DESCRIPTION, a ConstMethod, begins. */
+uint64_t hotspot_find_bytecode(const struct runtime_process *process, uint64_t description);
+/* The place of ADDRESS in the bytecode of DESCRIPTION. False: it is not in there. */
+bool hotspot_find_place(const struct runtime_process *process, uint64_t description,
+			uint64_t address, uint64_t *place);
+/* The line that has PLACE in the bytecode of DESCRIPTION; 0: not known. */
+uint32_t hotspot_find_line(const struct runtime_process *process, uint64_t description,
+			   uint64_t place);
 
 #endif

@@ -65,6 +65,8 @@ static const struct {
 	{ METHOD_CONST, "Method", "_constMethod" },
 	{ CONST_POOL, "ConstMethod", "_constants" },
 	{ CONST_CODE_SIZE, "ConstMethod", "_code_size" },
+	{ CONST_FLAGS, "ConstMethod", "_flags" },        /* up to 20 */
+	{ CONST_FLAGS, "ConstMethod", "_flags._flags" }, /* others */
 	{ CONST_NAME, "ConstMethod", "_name_index" },
 	{ POOL_CLASS, "ConstantPool", "_pool_holder" },
 	{ POOL_FILE, "ConstantPool", "_source_file_name_index" }, /* from 12 on */

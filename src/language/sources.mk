@@ -5,6 +5,7 @@ libxtop_a_SOURCES += \
 	src/language/hotspot.h \
 	src/language/hotspot_code.c \
 	src/language/hotspot_layout.c \
+	src/language/hotspot_lines.c \
 	src/language/language.c \
 	src/language/language_ops.h \
 	src/language/perl.c \

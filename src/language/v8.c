@@ -290,6 +290,14 @@ static bool v8_read_name(const struct runtime_process *process, const struct run
 	       v8_read_shared_name(process, frame->code, name);
 }
 
+static uint32_t v8_read_line(const struct runtime_process *process,
+			     const struct runtime_frame *frame)
+{
+	if (!frame->position || v8_read_type(process, frame->code) != v8_layout_of(process)->shared)
+		return 0;
+	return v8_read_shared_line(process, frame->code, (uint32_t)frame->position - 1);
+}
+
 static const char *const v8_loops[] = { "Builtins_*Handler", NULL };
 
 const struct language_ops v8_language = {
@@ -300,4 +308,5 @@ const struct language_ops v8_language = {
 	.read_native = v8_read_native,
 	.check_code = v8_check_code,
 	.read_name = v8_read_name,
+	.read_line = v8_read_line,
 };

@@ -79,5 +79,8 @@ bool v8_read_string(const struct runtime_process *process, uint64_t word, char *
 /* Reads name, file and line of SHARED, a SharedFunctionInfo. */
 bool v8_read_shared_name(const struct runtime_process *process, uint64_t shared,
 			 struct runtime_name *name);
+/* The line of the character POSITION of the text of SHARED's script; 0: not known. */
+uint32_t v8_read_shared_line(const struct runtime_process *process, uint64_t shared,
+			     uint32_t position);
 
 #endif

@@ -27,6 +27,7 @@
 #define WRAPPER_SHARED  8
 #define WEAK_TAG        2 /* in references that do not keep an object alive */
 
+#define POSITION_TEXT    1 /* the first of 30 bits: the character of the script's text, plus 1 */
 #define POSITION_INLINED 31 /* the first of 16 bits: the number of the inlined function, plus 1 */
 #define V8_MAX_INLINED   64 /* inlined functions of one frame */
 
@@ -191,6 +192,12 @@ static int v8_inlined_of(uint64_t position)
 	return (int)(position >> POSITION_INLINED & 0xffff) - 1;
 }
 
+/* What a frame with POSITION keeps of it. */
+static uint64_t v8_text_of(uint64_t position)
+{
+	return position >> POSITION_TEXT & 0x3fffffff;
+}
+
 /* --- functions -------------------------------------------------------------------------------- */
 
 /* Where an inlined function was called, and the number of the function. */
@@ -209,26 +216,29 @@ static bool v8_read_call(const struct runtime_process *process, uint64_t calls, 
 	return true;
 }
 
-/* Adds the function that has POSITION and those that call it, which are all in the code of DATA. */
+/*
+ * Adds the function that has *POSITION and those that call it, which are all in the code of DATA.
+ * *POSITION becomes that of the outermost one's call.
+ */
 static size_t v8_add_inlined(const struct runtime_process *process, uint64_t data,
-			     uint64_t position, struct runtime_frame *frames, size_t capacity)
+			     uint64_t *position, struct runtime_frame *frames, size_t capacity)
 {
 	const struct v8_layout *layout = v8_layout_of(process);
 	uint64_t calls = v8_read_element(process, data, (uint64_t)layout->deopt_shared + 1);
 	size_t n = 0;
 	int32_t i;
 
-	while (n < capacity && n < V8_MAX_INLINED && v8_inlined_of(position) >= 0) {
-		uint64_t shared = 0;
+	while (n < capacity && n < V8_MAX_INLINED && v8_inlined_of(*position) >= 0) {
+		uint64_t shared = 0, text = v8_text_of(*position);
 
-		if (!v8_read_call(process, calls, v8_inlined_of(position), &position, &i))
+		if (!v8_read_call(process, calls, v8_inlined_of(*position), position, &i))
 			break;
 		/* Since V8 13 there are two arrays, and one has the functions. */
 		for (int array = layout->deopt_literals; array >= 2 && i >= 0 && !shared; array--)
 			shared = v8_read_shared(process,
 						v8_read_element(process, data, (uint64_t)array),
 						(uint64_t)i);
-		frames[n++] = (struct runtime_frame){ .code = shared };
+		frames[n++] = (struct runtime_frame){ .code = shared, .position = text };
 	}
 	return n;
 }
@@ -236,7 +246,7 @@ static size_t v8_add_inlined(const struct runtime_process *process, uint64_t dat
 size_t v8_read_code_frames(const struct runtime_process *process, const struct v8_code *code,
 			   uint64_t end, struct runtime_frame *frames, size_t capacity)
 {
-	uint64_t data = v8_read_code_data(process, code), position;
+	uint64_t data = v8_read_code_data(process, code), position = 0;
 	uint64_t shared =
 		v8_read_shared(process, data, (uint64_t)v8_layout_of(process)->deopt_shared);
 	size_t n = 0;
@@ -244,7 +254,11 @@ size_t v8_read_code_frames(const struct runtime_process *process, const struct v
 	if (!shared || !capacity)
 		return 0;
 	if (v8_find_position(process, code, (uint32_t)(end - code->start), &position))
-		n = v8_add_inlined(process, data, position, frames, capacity - 1);
-	frames[n++] = (struct runtime_frame){ .code = shared, .outermost = true };
+		n = v8_add_inlined(process, data, &position, frames, capacity - 1);
+	frames[n++] = (struct runtime_frame){
+		.code = shared,
+		.position = v8_text_of(position),
+		.outermost = true,
+	};
 	return n;
 }

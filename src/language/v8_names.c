@@ -286,3 +286,14 @@ bool v8_read_shared_name(const struct runtime_process *process, uint64_t shared,
 	}
 	return true;
 }
+
+uint32_t v8_read_shared_line(const struct runtime_process *process, uint64_t shared,
+			     uint32_t position)
+{
+	const struct v8_layout *layout = v8_layout_of(process);
+	uint64_t script = v8_read(process, shared, layout->shared_script);
+
+	return v8_read_type(process, script) == layout->script
+		       ? v8_find_line(process, script, position)
+		       : 0;
+}

@@ -19,7 +19,13 @@ public class Work
 		for (int i = 2; i < frames.length; i++) {
 			String name = frames[i].getClassName().replaceAll("[/+].*", "");
 
-			System.out.println("[java] " + name + "." + frames[i].getMethodName());
+			String line = "[java] " + name + "." + frames[i].getMethodName();
+
+			/* The innermost function goes on to another line; generated and native ones have none. */
+			if (i > 2 && String.valueOf(frames[i].getFileName()).endsWith(".java"))
+				line += " " + frames[i].getFileName() + " * " +
+					Math.max(0, frames[i].getLineNumber());
+			System.out.println(line);
 		}
 		System.out.println("END");
 		System.out.flush();

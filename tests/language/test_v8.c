@@ -108,7 +108,7 @@ static bool has_inlined(const struct told_native *native)
 
 static void check_busy(struct live_process *live, const char *version, const char *told)
 {
-	static const char chain[] = "[js] spin [eval] 2\n[js] outer [eval] 7\n";
+	static const char chain[] = "[js] spin [eval] 2 4\n[js] outer [eval] 7 7\n";
 	static struct told_native native;
 	unsigned looks = 0, inlined = 0, right = 0;
 	char text[8192];
@@ -118,6 +118,7 @@ static void check_busy(struct live_process *live, const char *version, const cha
 	for (unsigned i = 0; i < 40 * LOOKS && looks < LOOKS; i++, usleep(1000)) {
 		if (!told_native_look(&native, live, live->pid))
 			continue;
+		told_native_read_lines(&native);
 		told_native_write(&native, "", text, sizeof(text));
 		if (!strstr(text, "spin"))
 			continue; /* it waits still */

@@ -20,6 +20,9 @@ struct told_native {
 	struct frames *frames;
 	struct unwind_stack stack; /* as copied last */
 	struct program_stack program;
+	const struct sample_vcpu *vcpu;
+	struct runtime_process running;     /* for lines */
+	uint32_t lines[RUNTIME_MAX_FRAMES]; /* that the functions execute; 0: not known */
 };
 
 static inline void told_native_init(struct told_native *native, const struct live_process *live)
@@ -27,13 +30,46 @@ static inline void told_native_init(struct told_native *native, const struct liv
 	native->space = live_stack_create_space(live);
 	must(frames_create(NULL, &native->frames));
 	must(runtimes_create(native->frames, &native->runtimes));
+	native->running = (struct runtime_process){ .runtime = live->runtime,
+						    .bias = live->bias,
+						    .memory = live->memory,
+						    .root = live->root };
 }
 
 static inline void told_native_deinit(struct told_native *native)
 {
+	free(native->running.state);
 	runtimes_destroy(native->runtimes);
 	frames_destroy(native->frames);
 	space_destroy(native->space);
+}
+
+/* Reads the line of each function. */
+static inline void told_native_read_lines(struct told_native *native)
+{
+	static struct runtime_frame found[RUNTIME_MAX_FRAMES];
+	size_t n = 0;
+
+	if (!native->running.state && !runtime_prepare(&native->running))
+		return;
+	for (unsigned i = 0; i < native->stack.n_frames && n < native->program.n; i++) {
+		const struct unwind_frame *frame = &native->stack.frames[i];
+		const struct mapping *mapping = space_find(native->space, unwind_frame_code(frame));
+		struct runtime_native place = {
+			.vcpu = native->vcpu,
+			.address = frame->address,
+			.frame_pointer = frame->frame_pointer,
+			.interrupted = !(frame->flags & FRAME_RETURN),
+			.compiled = mapping && mapping->kind == MAPPING_ANONYMOUS,
+			.linked = true,
+		};
+
+		if (!native->program.counts[i])
+			continue;
+		runtime_read_native(&native->running, &place, found, native->program.counts[i]);
+		for (unsigned k = 0; k < native->program.counts[i]; k++)
+			native->lines[n++] = runtime_read_line(&native->running, &found[k]);
+	}
 }
 
 /* Copies the stack of THREAD, and finds its functions. False: it cannot be copied. */
@@ -53,6 +89,7 @@ static inline bool told_native_look(struct told_native *native, const struct liv
 					.user_whole = true };
 
 	memory_refresh(live->memory);
+	native->vcpu = vcpu;
 	native->program.n = 0;
 	if (!vcpu || !runtimes_begin(native->runtimes, &sample))
 		return false;
@@ -62,7 +99,7 @@ static inline bool told_native_look(struct told_native *native, const struct liv
 	return true;
 }
 
-/* Writes a line for each function whose name has NEEDED in it. */
+/* Writes "NAME FILE FIRST-LINE LINE" for each function whose name has NEEDED in it. */
 static inline void told_native_write(const struct told_native *native, const char *needed,
 				     char *text, size_t capacity)
 {
@@ -75,9 +112,9 @@ static inline void told_native_write(const struct told_native *native, const cha
 
 		if (!strstr(frame->name, needed))
 			continue;
-		length += (size_t)snprintf(text + length, capacity - length, "%s %s %llu\n",
+		length += (size_t)snprintf(text + length, capacity - length, "%s %s %llu %u\n",
 					   frame->name, frame->module,
-					   (unsigned long long)frame->address);
+					   (unsigned long long)frame->address, native->lines[i]);
 	}
 }
 
@@ -97,6 +134,7 @@ static inline void told_check_thread(struct live_process *live, pid_t thread, co
 		if (i)
 			usleep(50000);
 		looked = told_native_look(&native, live, thread);
+		told_native_read_lines(&native);
 		told_native_write(&native, needed, seen, sizeof(seen));
 		is_same = told_is_same(told, seen);
 	}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Lines of Java methods. After a method's bytecode comes a table of lines, if its class file has
+ * one (openjdk oops/constMethod.hpp, code/compressedStream.cpp). Its entries are the distance from
+ * the bytecode of the entry before, and the distance of the lines:
+ *
+ *   a byte with 5 bits of the one and 3 bits of the other │ 255, two numbers with signs │ 0: end
+ */
+#include "config.h"
+
+#include "language/hotspot.h"
+
+#define TABLE_MAX_BYTES 4096
+#define HAS_LINES       1 /* in ConstMethod's flags */
+#define LONG_ENTRY      255
+
+static uint16_t hotspot_read_half(const struct runtime_process *process, uint64_t description,
+				  enum hotspot_field field)
+{
+	uint16_t half = 0;
+
+	memory_read(process->memory, process->root,
+		    description + (uint64_t)hotspot_layout_of(process)->fields[field], &half,
+		    sizeof(half));
+	return half;
+}
+
+uint64_t hotspot_find_bytecode(const struct runtime_process *process, uint64_t description)
+{
+	return description + hotspot_layout_of(process)->sizes[TYPE_CONST_METHOD];
+}
+
+bool hotspot_find_place(const struct runtime_process *process, uint64_t description,
+			uint64_t address, uint64_t *place)
+{
+	*place = address - hotspot_find_bytecode(process, description);
+	return *place < hotspot_read_half(process, description, CONST_CODE_SIZE);
+}
+
+static int64_t hotspot_read_signed(const struct hotspot_layout *layout, const uint8_t *bytes,
+				   size_t n, size_t *at)
+{
+	uint32_t number = hotspot_read_number(layout, bytes, n, at);
+
+	return (int64_t)(number >> 1) ^ -(int64_t)(number & 1);
+}
+
+/* The last entry up to PLACE holds. Entries need not be in order, so all are read. */
+static int64_t hotspot_search_lines(const struct hotspot_layout *layout, const uint8_t *bytes,
+				    size_t n, uint64_t place)
+{
+	int64_t at_place = 0, line = 0, best = -1, found = 0;
+
+	for (size_t at = 0; at < n && bytes[at];) {
+		uint8_t byte = bytes[at++];
+
+		if (byte == LONG_ENTRY) {
+			at_place += hotspot_read_signed(layout, bytes, n, &at);
+			line += hotspot_read_signed(layout, bytes, n, &at);
+		} else {
+			at_place += byte >> 3;
+			line += byte & 7;
+		}
+		if (at_place > best && at_place <= (int64_t)place) {
+			best = at_place;
+			found = line;
+		}
+	}
+	return found;
+}
+
+uint32_t hotspot_find_line(const struct runtime_process *process, uint64_t description,
+			   uint64_t place)
+{
+	const struct hotspot_layout *layout = hotspot_layout_of(process);
+	uint16_t code_bytes = hotspot_read_half(process, description, CONST_CODE_SIZE);
+	uint8_t bytes[TABLE_MAX_BYTES];
+	size_t n;
+	int64_t line;
+
+	if (layout->fields[CONST_FLAGS] < 0 ||
+	    !(hotspot_read_half(process, description, CONST_FLAGS) & HAS_LINES))
+		return 0;
+	n = memory_read(process->memory, process->root,
+			hotspot_find_bytecode(process, description) + code_bytes, bytes,
+			sizeof(bytes));
+	line = hotspot_search_lines(layout, bytes, n, place);
+	return line > 0 && line <= INT32_MAX ? (uint32_t)line : 0;
+}
