@@ -348,6 +348,7 @@ check_PROGRAMS += \
 	tests/profile/test_wait_sites \
 	tests/profile/test_wait_profile \
 	tests/profile/test_wait_stacks \
+	tests/profile/test_xen_rows \
 	tests/import/test_formats \
 	tests/import/test_import \
 	tests/import/test_large \

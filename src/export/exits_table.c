@@ -102,9 +102,10 @@ struct xtop_error *export_exits_table(const struct snapshot *snapshot,
 	sum = exits_sum(table, options->totals);
 	fprintf(file,
 		"%s: exits %.1f a second, %.1f %% of a CPU in Xen, records %" PRIu64
-		", lost %" PRIu64 ", seen %.1f s\n",
+		", lost %" PRIu64 ", seen %.1f s%s\n",
 		options->title, (double)sum.count * 1e9 / span_ns, 100 * sum.ns / span_ns,
-		table->records, table->lost, span_ns / 1e9);
+		table->records, table->lost, span_ns / 1e9,
+		table->lost ? "; rates are of what was seen" : "");
 	fprintf(file, "%10s  %5s  %7s  %7s  %7s  %s\n", "Rate", "Time", "Mean us", "p99 us",
 		"Longest", "Reason, and who causes it");
 	for (size_t i = 0; i < table->n_rows; i++) {
@@ -181,6 +182,16 @@ static void exits_put_wakes(struct json *json, const struct exits_wakes *wakes, 
 	json_close(json, '}');
 }
 
+static void exits_put_bucket(struct json *json, unsigned power, uint64_t count)
+{
+	if (!count)
+		return;
+	json_open(json, NULL, '{');
+	json_double(json, "from_us", (double)(1ULL << power) / 1e3);
+	json_u64(json, "count", count);
+	json_close(json, '}');
+}
+
 void exits_put_json(struct json *json, const struct snapshot *snapshot, bool totals)
 {
 	const struct exits_table *table = snapshot_get_run(snapshot)->exits;
@@ -201,6 +212,10 @@ void exits_put_json(struct json *json, const struct snapshot *snapshot, bool tot
 	json_open(json, "wakes", '[');
 	for (unsigned i = 0; i < table->n_vcpus && i < GUEST_MAX_VCPUS; i++)
 		exits_put_wakes(json, &table->wakes[i], i);
+	json_close(json, ']');
+	json_open(json, "wakes_histogram", '[');
+	for (unsigned i = 0; i < EXITS_LOG2; i++)
+		exits_put_bucket(json, i, table->wakes_log2[i]);
 	json_close(json, ']');
 	json_close(json, '}');
 }

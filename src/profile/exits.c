@@ -30,6 +30,7 @@ enum {
 	EVENT_HVM_CR_READ = 0x82008,
 	EVENT_HVM_INTR_WINDOW = 0x82020,
 	EVENT_PV = 0x201000,
+	EVENT_PV_TRAP = 0x201003,
 	EVENT_PV_HYPERCALL = 0x20100d,
 	EVENT_64 = 0x100,
 	EVENT_NESTED = 0x400,
@@ -37,7 +38,7 @@ enum {
 enum { RUNSTATE_RUNNING, RUNSTATE_RUNNABLE };
 
 #define EXITS_STEPS   8 /* steps of a histogram in each power of two */
-#define EXITS_BUCKETS (40 * EXITS_STEPS)
+#define EXITS_BUCKETS (EXITS_LOG2 * EXITS_STEPS)
 #define EXITS_WORDS   10  /* the longest record */
 #define EXITS_GAP_NS  1e9 /* an exit that lasts longer has lost its entry */
 
@@ -350,8 +351,11 @@ static void exits_add_handler(const struct exits_batch *batch, const struct exit
 	if (!cpu->is_out || cpu->reason.handler || prepares)
 		return;
 	cpu->reason.handler = event;
-	if (record->n && exits_has_number(event))
-		cpu->reason.detail = record->words[0];
+	if (!record->n || !exits_has_number(event))
+		return;
+	/* The handler tells all; an instruction that Xen emulates has other codes. */
+	cpu->reason.code = 0;
+	cpu->reason.detail = record->words[0];
 }
 
 static void exits_add_pv(const struct exits_batch *batch, const struct exits_record *record)
@@ -369,6 +373,10 @@ static void exits_add_pv(const struct exits_batch *batch, const struct exits_rec
 		address = record->words[0];
 	if (record->event & EVENT_64 && record->n > 1)
 		address |= (uint64_t)record->words[1] << 32;
+	/* struct __packed of __trace_pv_trap(): the address, then the trap's number in 15 bits. */
+	if (reason.code == EVENT_PV_TRAP && record->n > 1)
+		reason.detail =
+			record->words[record->event & EVENT_64 ? 2 % record->n : 1] & 0x7fff;
 	exits_count(batch, &reason, address, 0);
 }
 
@@ -449,6 +457,8 @@ static void exits_add_record(const struct exits_batch *batch, const struct exits
 	/* What came before may have been the beginning of what never came. */
 	exits->lost += record->n ? record->words[0] : 1;
 	batch->cpu->is_out = false;
+	for (unsigned i = 0; i < exits->n_vcpus; i++)
+		exits->vcpus[i].runnable = 0;
 }
 
 /*
@@ -648,6 +658,8 @@ struct exits_table *exits_get(struct exits *exits)
 	for (unsigned i = 0; i < exits->n_vcpus; i++) {
 		const struct exits_vcpu *vcpu = &exits->vcpus[i];
 
+		for (unsigned j = 0; j < EXITS_BUCKETS; j++)
+			table->wakes_log2[j / EXITS_STEPS] += vcpu->times.counts[j];
 		table->wakes[i] = vcpu->wakes;
 		table->wakes[i].p50_ns =
 			histogram_quantile(&vcpu->times, 0.5, vcpu->wakes.longest_ns);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "profile/names.h"
+#include "profile/xen_rows.h"
 #include "xtop/profile/exits.h"
 #include "xtop/supervise/takers_source.h"
 #include "xtop/supervise/trace_source.h"
@@ -22,6 +23,7 @@ struct resolver_exits {
 	struct exits *exits;
 	uint64_t cpu_ns;
 	uint32_t domid;
+	uint32_t frame; /* "[xen]" */
 	struct trace_hello hello;
 	struct trace_chunk chunk;
 };
@@ -77,8 +79,10 @@ static struct resolver_exits *resolver_need_exits(struct resolver *resolver)
 
 	if (!exits)
 		exits = resolver->exits = calloc(1, sizeof(*exits));
-	if (exits && !exits->exits)
+	if (exits && !exits->exits) {
+		exits->frame = frames_intern(resolver->frames, FRAME_KIND_MARK, "[xen]", NULL, 0);
 		error_destroy(exits_create(resolver->settings.half_life_ns, &exits->exits));
+	}
 	return exits && exits->exits ? exits : NULL;
 }
 
@@ -149,6 +153,20 @@ struct exits_table *resolver_get_exits(const struct resolver *resolver)
 	table->tracing = !resolver->settings.trace || trace_source_is_on(resolver->settings.trace);
 	table->cpu_ns = exits->cpu_ns;
 	return table;
+}
+
+bool resolver_is_xen_row(const struct resolver *resolver, uint32_t frame)
+{
+	return resolver->exits && resolver->exits->frame == frame;
+}
+
+void resolver_add_xen_rows(struct resolver *resolver, struct snapshot *snapshot)
+{
+	double hz = snapshot->run->sampler.rate_asked_hz;
+
+	if (resolver->exits && hz > 0)
+		xen_rows_add(snapshot, resolver->exits->frame, 1e9 / hz,
+			     resolver->settings.half_life_ns);
 }
 
 void resolver_reset_exits(struct resolver *resolver)

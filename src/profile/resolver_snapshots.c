@@ -101,13 +101,17 @@ const struct batches *resolver_get_batches(const struct resolver *resolver, bool
 
 /* --- annotations ------------------------------------------------------------------------------ */
 
-/* Adds up the weight of the samples that ended in the annotation's function. */
-static void resolver_weigh(const struct snapshot *snapshot, struct annotation *annotation)
+/* Adds up the weight of the samples that ended in the annotation's function, or in Xen for it. */
+static void resolver_weigh(const struct resolver *resolver, const struct snapshot *snapshot,
+			   struct annotation *annotation)
 {
 	for (size_t i = 0; i < snapshot->n_nodes; i++) {
 		const struct snapshot_node *node = &snapshot->nodes[i];
+		uint32_t frame = resolver_is_xen_row(resolver, node->frame)
+					 ? snapshot->nodes[node->parent].frame
+					 : node->frame;
 
-		if (frame_get_function(frames_get(snapshot->frames, node->frame), node->frame) !=
+		if (frame_get_function(frames_get(snapshot->frames, frame), frame) !=
 		    annotation->frame)
 			continue;
 		annotation->self_live += node->self_live;
@@ -137,7 +141,7 @@ struct xtop_error *resolver_annotate(struct resolver *resolver, const struct sna
 		annotation_destroy(annotation);
 		return error;
 	}
-	resolver_weigh(snapshot, annotation);
+	resolver_weigh(resolver, snapshot, annotation);
 	*annotationp = annotation;
 	return NULL;
 }
@@ -190,6 +194,7 @@ static void resolver_complete_samples(struct resolver *resolver, struct snapshot
 	snapshot->run->lag_ns = resolver->lag_ns;
 	resolver->lag_ns = 0;
 	resolver_complete(resolver, snapshot);
+	resolver_add_xen_rows(resolver, snapshot);
 }
 
 static uint64_t resolver_now(const struct resolver *resolver)

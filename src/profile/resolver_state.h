@@ -71,6 +71,10 @@ bool resolver_replay_takers(struct resolver *resolver, const struct recording_no
 struct takers_table *resolver_get_takers(const struct resolver *resolver);
 /* NULL: Xen was not traced. The caller destroys the table. */
 struct exits_table *resolver_get_exits(const struct resolver *resolver);
+/* Whether FRAME is "[xen]". */
+bool resolver_is_xen_row(const struct resolver *resolver, uint32_t frame);
+/* Puts rows "[xen]" into SNAPSHOT, which is complete. */
+void resolver_add_xen_rows(struct resolver *resolver, struct snapshot *snapshot);
 void resolver_reset_exits(struct resolver *resolver);
 void resolver_destroy_exits(struct resolver *resolver);
 

@@ -40,6 +40,8 @@ libxtop_a_SOURCES += \
 	src/profile/snapshot.c \
 	src/profile/translate.c \
 	src/profile/wait_sites.c \
+	src/profile/xen_rows.c \
+	src/profile/xen_rows.h \
 	src/profile/wait_locks.c \
 	src/profile/wait_locks.h \
 	src/profile/wait_rows.c \

@@ -74,7 +74,16 @@ static void advice_add(struct takers_advice *advice, const char *format, ...)
 	va_end(arguments);
 }
 
-/* The guest's vCPUs from which DOMID takes most, and the physical CPUs on which they run. */
+/* Whether DOMID takes much from VCPU. */
+static bool advice_takes_from(const struct taken_vcpu *vcpu, uint32_t domid)
+{
+	for (unsigned i = 0; i < TAKERS_OF_VCPU; i++)
+		if (vcpu->by[i] == domid)
+			return vcpu->by_share[i] >= ADVICE_SHARE;
+	return false;
+}
+
+/* The guest's vCPUs from which DOMID takes much, and the physical CPUs on which they run. */
 struct advice_sharing {
 	unsigned n_vcpus, n_cpus;
 	uint16_t cpu; /* one of them */
@@ -88,10 +97,11 @@ static struct advice_sharing advice_find_sharing(const struct takers_table *tabl
 		const struct taken_vcpu *vcpu = &table->vcpus[i];
 		bool seen = false;
 
-		if (vcpu->by[0] != domid)
+		if (!advice_takes_from(vcpu, domid))
 			continue;
 		for (uint32_t j = 0; j < i; j++)
-			seen |= table->vcpus[j].by[0] == domid && table->vcpus[j].cpu == vcpu->cpu;
+			seen |= advice_takes_from(&table->vcpus[j], domid) &&
+				table->vcpus[j].cpu == vcpu->cpu;
 		sharing.n_vcpus++;
 		sharing.n_cpus += !seen;
 		sharing.cpu = vcpu->cpu;
@@ -146,7 +156,7 @@ static void advise_on_taker(const struct takers_table *table, const struct taker
 		sharing = advice_find_sharing(table, taker->domid);
 		advice_format_sharing(&sharing, text);
 		advice_add(advice,
-			   "Its own vCPUs take %.0f %% of the steal from each other: %s; fewer "
+			   "Its own vCPUs take %.0f %% of the steal from each other, as %s: fewer "
 			   "vCPUs would do.",
 			   100 * share, text);
 	} else if (taker->domid != TAKER_XEN && taker->domid != TAKER_OTHERS) {

@@ -19,6 +19,7 @@
 #define EXITS_MAX_ROWS   LIMIT(512, 8)   /* reasons that are told apart */
 #define EXITS_MAX_CAUSES LIMIT(4096, 16) /* pairs of reason and function */
 #define EXITS_MAX_CPUS   1024            /* physical CPUs */
+#define EXITS_LOG2       40              /* powers of two of a histogram */
 
 enum exit_kind {
 	EXIT_SVM, /* code: the exit code of AMD's SVM */
@@ -63,11 +64,13 @@ struct exits_table {
 	char failure[160]; /* why nothing is traced; "": something is, or was */
 	bool tracing;      /* it is on now */
 	double live_span_ns, span_ns;
+	double xen_ticks;            /* live weight of the profile's rows "[xen]" */
 	uint64_t records, lost, bad; /* lost: Xen's buffers were full */
 	uint64_t refused;            /* exits that found no room in the tables */
 	uint64_t cpu_ns;             /* CPU time of the process that reads the buffers */
 	unsigned n_vcpus;
 	struct exits_wakes wakes[GUEST_MAX_VCPUS];
+	uint64_t wakes_log2[EXITS_LOG2]; /* [i] counts waits of [2^i, 2^(i+1)) ns, all vCPUs' */
 	size_t n_rows, n_causes;
 	struct exits_row *rows;     /* by time, the longest first */
 	struct exits_cause *causes; /* by row, then by time */

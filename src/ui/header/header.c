@@ -334,6 +334,16 @@ static void header_add_truncated(const struct resolver_counts *counts, struct li
 			 percent_of(counts->weight_truncated, counts->weight));
 }
 
+/* Adds the share of rows "[xen]" while Xen is traced. */
+static void header_add_xen(const struct snapshot *snapshot, struct line *line)
+{
+	const struct exits_table *exits = snapshot_get_run(snapshot)->exits;
+
+	if (exits && exits->tracing && !exits->failure[0])
+		line_add(line, true, 2, STYLE_NORMAL, "[xen] %.1f %%",
+			 percent_of(exits->xen_ticks, snapshot->live_weight));
+}
+
 /* Adds "Base web02: stopped 0.61 %, lost 7 · 12,345 samples": what sampling costs the base. */
 static void header_add_against(const struct ui_model *model, struct line *line)
 {
@@ -405,6 +415,7 @@ static void header_draw_picture(const struct ui_model *model, struct canvas *can
 		double unknown = percent_of(counts->weight_unknown, counts->weight);
 
 		header_add_picture(model, &line);
+		header_add_xen(snapshot, &line);
 		header_add_truncated(counts, &line);
 		line_add(&line, true, 4, unknown >= 10 ? STYLE_NOTICE : STYLE_NORMAL,
 			 "unknown %.1f %%", unknown);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Exits to Xen: the reasons by time, the longest first, each with the functions that cause it if
- * "+" has opened it; then how long the vCPUs waited from runnable to running. Xen traces as long as
- * this view is open, or --exits was given.
+ * "+" has opened it; then how long the vCPUs waited from runnable to running, by vCPU, and the
+ * histogram of all these waits. A filter leaves the functions that match, and reasons have what is
+ * left of their weight. Xen traces as long as this view is open, or --exits was given.
  */
 #include "config.h"
 
@@ -12,11 +13,25 @@
 #include "ui/figures.h"
 #include "ui/view.h"
 #include "xtop/query/exit_names.h"
+#include "xtop/query/filter.h"
+#include "xtop/query/selection.h"
 #include "xtop/query/takers_advice.h"
 
 #define NARROW 60 /* columns below which means and longest times are left out */
 
-enum exits_line { EXITS_REASON, EXITS_FUNCTION, EXITS_VCPU };
+#define BAR_CELLS 40 /* the longest bar of the histogram */
+
+enum exits_line { EXITS_REASON, EXITS_FUNCTION, EXITS_VCPU, EXITS_BUCKET };
+
+/* What rows are sorted by; in the order of the columns. */
+enum exits_sort { EXITS_BY_RATE, EXITS_BY_TIME, EXITS_BY_P99, EXITS_BY_LONGEST, N_EXITS_SORTS };
+
+/* What the filter leaves of a reason. */
+struct exits_shown {
+	size_t reason; /* index in the table */
+	struct exits_weight live, total;
+	size_t first_cause, n_causes;
+};
 
 /* A line of the list. */
 struct exits_line_row {
@@ -30,7 +45,12 @@ struct view_exits {
 	struct view view;
 	struct list list;
 	struct exits_line_row *rows;
-	size_t n_rows, n_before_vcpus;
+	size_t n_rows, n_before_vcpus, n_before_buckets;
+	enum exits_sort sort;
+	bool sorted; /* the user chose SORT */
+	size_t n_shown;
+	struct exits_shown *shown; /* sorted */
+	struct exits_weight sum;   /* what the filter leaves of all */
 	struct exit_reason open; /* the reason whose functions are shown */
 	bool is_open;
 	int first_row;
@@ -52,8 +72,10 @@ static void exits_view_deinit(struct view *view)
 	struct view_exits *exits = view_exits(view);
 
 	free(exits->rows);
+	free(exits->shown);
 	exits->rows = NULL;
-	exits->n_rows = exits->n_before_vcpus = 0;
+	exits->shown = NULL;
+	exits->n_rows = exits->n_before_vcpus = exits->n_before_buckets = exits->n_shown = 0;
 }
 
 /* --- update ----------------------------------------------------------------------------------- */
@@ -89,38 +111,148 @@ static void exits_add_line(struct view_exits *exits, enum exits_line kind, size_
 	exits->rows[exits->n_rows++] = (struct exits_line_row){ kind, index, key, frame };
 }
 
-/* The row of REASON, and its functions if it is open. *ATP: where its causes begin. */
-static void exits_add_reason(struct view_exits *exits, const struct exits_table *table,
-			     size_t reason, size_t *atp)
+/* Whether the filter leaves the function. */
+static bool exits_passes(const struct ui_model *model, uint32_t frame)
 {
-	const struct exit_reason *of = &table->rows[reason].reason;
+	const struct filter *filter = model->selection ? model->selection->filter : NULL;
+
+	return !filter || filter_passes(filter, filter_ask(filter, model->all->frames, frame));
+}
+
+static void exits_add_up(struct exits_weight *sum, const struct exits_weight *weight)
+{
+	sum->count += weight->count;
+	sum->ns += weight->ns;
+}
+
+/* Fills in what the filter leaves of all reasons, in the table's order. */
+static void exits_select(struct view_exits *exits, const struct ui_model *model)
+{
+	const struct exits_table *table = exits_of(model);
+	bool filtered = model->selection && model->selection->filter;
+	size_t at = 0;
+
+	exits->sum = (struct exits_weight){ 0 };
+	for (size_t i = 0; i < table->n_rows; i++) {
+		struct exits_shown shown = { .reason = i, .first_cause = at };
+
+		for (; at < table->n_causes && table->causes[at].row == i; at++) {
+			if (!exits_passes(model, table->causes[at].frame))
+				continue;
+			exits_add_up(&shown.live, &table->causes[at].live);
+			exits_add_up(&shown.total, &table->causes[at].total);
+		}
+		shown.n_causes = at - shown.first_cause;
+		if (!filtered) {
+			shown.live = table->rows[i].live;
+			shown.total = table->rows[i].total;
+		} else if (!shown.total.count) {
+			continue;
+		}
+		exits_add_up(&exits->sum,
+			     exits_weight_of(&shown.live, &shown.total, model->shares.totals));
+		exits->shown[exits->n_shown++] = shown;
+	}
+}
+
+/* What exits are sorted with. */
+struct exits_order {
+	const struct exits_table *table;
+	enum exits_sort sort;
+	bool totals;
+};
+
+static double exits_sort_value(const struct exits_order *order, const struct exits_shown *shown)
+{
+	const struct exits_row *row = &order->table->rows[shown->reason];
+	const struct exits_weight *weight =
+		exits_weight_of(&shown->live, &shown->total, order->totals);
+
+	switch (order->sort) {
+	case EXITS_BY_RATE:
+		return (double)weight->count;
+	case EXITS_BY_P99:
+		return (double)row->p99_ns;
+	case EXITS_BY_LONGEST:
+		return (double)row->longest_ns;
+	default:
+		return weight->ns;
+	}
+}
+
+static int exits_compare(const void *a, const void *b, void *context)
+{
+	const struct exits_shown *x = a, *y = b;
+	double left = exits_sort_value(context, x), right = exits_sort_value(context, y);
+
+	if (left != right)
+		return left < right ? 1 : -1;
+	return (x->reason > y->reason) - (x->reason < y->reason);
+}
+
+/* The row of a reason, and its functions if it is open. */
+static void exits_add_reason(struct view_exits *exits, const struct ui_model *model, size_t index)
+{
+	const struct exits_table *table = exits_of(model);
+	const struct exits_shown *shown = &exits->shown[index];
+	const struct exit_reason *of = &table->rows[shown->reason].reason;
 	uint64_t key = exits_reason_key(of);
 
-	exits_add_line(exits, EXITS_REASON, reason, key, FRAME_NONE);
-	for (; *atp < table->n_causes && table->causes[*atp].row == reason; ++*atp)
-		if (exits_is_open(exits, of))
-			exits_add_line(exits, EXITS_FUNCTION, *atp,
-				       key ^ (uint64_t)(table->causes[*atp].frame + 1) << 20,
-				       table->causes[*atp].frame);
+	exits_add_line(exits, EXITS_REASON, index, key, FRAME_NONE);
+	if (!exits_is_open(exits, of))
+		return;
+	for (size_t i = shown->first_cause; i < shown->first_cause + shown->n_causes; i++)
+		if (exits_passes(model, table->causes[i].frame))
+			exits_add_line(exits, EXITS_FUNCTION, i,
+				       key ^ (uint64_t)(table->causes[i].frame + 1) << 20,
+				       table->causes[i].frame);
+}
+
+static void exits_add_buckets(struct view_exits *exits, const struct exits_table *table)
+{
+	size_t first = EXITS_LOG2, last = 0;
+
+	for (size_t i = 0; i < EXITS_LOG2; i++) {
+		if (!table->wakes_log2[i])
+			continue;
+		first = first < i ? first : i;
+		last = i;
+	}
+	for (size_t i = first; i <= last; i++)
+		exits_add_line(exits, EXITS_BUCKET, i, ~(uint64_t)(1000 + i), FRAME_NONE);
+}
+
+static void exits_arrange(struct view_exits *exits, const struct ui_model *model)
+{
+	const struct exits_table *table = exits_of(model);
+	struct exits_order order = { table, exits->sorted ? exits->sort : EXITS_BY_TIME,
+				     model->shares.totals };
+
+	exits->sort = order.sort;
+	exits_select(exits, model);
+	qsort_r(exits->shown, exits->n_shown, sizeof(exits->shown[0]), exits_compare, &order);
+	for (size_t i = 0; i < exits->n_shown; i++)
+		exits_add_reason(exits, model, i);
+	exits->n_before_vcpus = exits->n_rows;
+	for (size_t i = 0; i < table->n_vcpus && i < GUEST_MAX_VCPUS; i++)
+		exits_add_line(exits, EXITS_VCPU, i, ~(uint64_t)i, FRAME_NONE);
+	exits->n_before_buckets = exits->n_rows;
+	exits_add_buckets(exits, table);
 }
 
 static struct xtop_error *exits_update(struct view *view, const struct ui_model *model)
 {
 	struct view_exits *exits = view_exits(view);
 	const struct exits_table *table = exits_of(model);
-	size_t at = 0;
 
 	exits_view_deinit(view);
 	if (table) {
-		exits->rows = calloc(table->n_rows + table->n_causes + GUEST_MAX_VCPUS,
+		exits->rows = calloc(table->n_rows + table->n_causes + GUEST_MAX_VCPUS + EXITS_LOG2,
 				     sizeof(*exits->rows));
-		if (!exits->rows)
+		exits->shown = calloc(table->n_rows + 1, sizeof(*exits->shown));
+		if (!exits->rows || !exits->shown)
 			return error_create("no memory for the view of exits");
-		for (size_t i = 0; i < table->n_rows; i++)
-			exits_add_reason(exits, table, i, &at);
-		exits->n_before_vcpus = exits->n_rows;
-		for (size_t i = 0; i < table->n_vcpus && i < GUEST_MAX_VCPUS; i++)
-			exits_add_line(exits, EXITS_VCPU, i, ~(uint64_t)i, FRAME_NONE);
+		exits_arrange(exits, model);
 	}
 	list_update(&exits->list, exits->n_rows, exits_key, exits);
 	return NULL;
@@ -152,12 +284,13 @@ static int exits_draw_time(struct canvas *canvas, int row, int at, double ns)
 }
 
 static void exits_draw_reason(const struct view_exits *exits, const struct ui_model *model,
-			      const struct exits_row *of, struct canvas *canvas, int row)
+			      const struct exits_shown *shown, struct canvas *canvas, int row)
 {
+	const struct exits_row *of = &exits_of(model)->rows[shown->reason];
 	const struct exits_weight *weight =
-		exits_weight_of(&of->live, &of->total, model->shares.totals);
+		exits_weight_of(&shown->live, &shown->total, model->shares.totals);
 	bool narrow = canvas_columns(canvas) < NARROW;
-	int at = exits_draw_weight(model, &of->live, &of->total, canvas, row);
+	int at = exits_draw_weight(model, &shown->live, &shown->total, canvas, row);
 	char name[EXIT_NAME_BYTES];
 
 	if (!narrow)
@@ -206,52 +339,131 @@ static void exits_draw_vcpu(const struct ui_model *model, size_t index, struct c
 				takers_name(takers ? takers : &nothing, wakes->longest_by, name));
 }
 
-static void exits_draw_headers(struct canvas *canvas, int row, bool of_vcpus)
+static void exits_draw_bucket(const struct ui_model *model, size_t index, struct canvas *canvas,
+			      int row)
+{
+	const uint64_t *counts = exits_of(model)->wakes_log2;
+	char from[32], to[32], count[32];
+	uint64_t most = 1;
+	int at = 1, cells;
+
+	for (size_t i = 0; i < EXITS_LOG2; i++)
+		most = counts[i] > most ? counts[i] : most;
+	at += canvas_printf(canvas, row, at, STYLE_NORMAL, "%8s to %8s %10s ",
+			    format_time((double)(1ULL << index), from),
+			    format_time((double)(2ULL << index), to),
+			    format_count(counts[index], count));
+	cells = (int)(counts[index] * BAR_CELLS / most);
+	if (!cells && counts[index])
+		canvas_put(canvas, row, at, 1, STYLE_NORMAL, "▌");
+	for (int i = 0; i < cells && at + i < canvas_columns(canvas); i++)
+		canvas_put(canvas, row, at + i, 1, STYLE_NORMAL, "█");
+}
+
+/* The columns by which rows can be sorted end at these. */
+static const struct {
+	const char *name;
+	int end, narrow_end; /* 0: the column is not there */
+} exits_columns[] = {
+	[EXITS_BY_RATE] = { "Rate", 10, 10 },
+	[EXITS_BY_TIME] = { "Time %", 18, 18 },
+	[EXITS_BY_P99] = { "99 %", 36, 27 },
+	[EXITS_BY_LONGEST] = { "Longest", 45, 0 },
+};
+
+static void exits_draw_header(const struct view_exits *exits, struct canvas *canvas, int row)
 {
 	bool narrow = canvas_columns(canvas) < NARROW;
 
 	canvas_fill(canvas, row, 0, canvas_columns(canvas), STYLE_HEADER);
-	canvas_put(canvas, row, 1, canvas_columns(canvas) - 1, STYLE_HEADER,
-		   of_vcpus ? "vCPU      Wakes      Mean   Median      99 %  Longest  Who ran then"
-		   : narrow ? "     Rate  Time %     99 %    Reason"
-			    : "     Rate  Time %     Mean     99 %  Longest    Reason, functions");
+	for (int i = 0; i < N_EXITS_SORTS; i++) {
+		int end = narrow ? exits_columns[i].narrow_end : exits_columns[i].end;
+
+		if (!end)
+			continue;
+		canvas_put_right(canvas, row, end - 9, 9, STYLE_HEADER, exits_columns[i].name);
+		if (exits->sort == (enum exits_sort)i)
+			canvas_put(canvas, row, end, 1, STYLE_SORTED, "▾");
+	}
+	if (!narrow)
+		canvas_put_right(canvas, row, 18, 9, STYLE_HEADER, "Mean");
+	canvas_put(canvas, row, narrow ? 29 : 47, canvas_columns(canvas) - (narrow ? 29 : 47),
+		   STYLE_HEADER, "Reason, functions");
+}
+
+static void exits_draw_title(struct canvas *canvas, int row, const char *text)
+{
+	canvas_fill(canvas, row, 0, canvas_columns(canvas), STYLE_HEADER);
+	canvas_put(canvas, row, 1, canvas_columns(canvas) - 1, STYLE_HEADER, text);
 }
 
 static void exits_draw_row(struct view_exits *exits, const struct ui_model *model, size_t index,
 			   struct canvas *canvas, int row)
 {
-	const struct exits_table *table = exits_of(model);
 	const struct exits_line_row *line = &exits->rows[index];
 
 	if (line->kind == EXITS_REASON)
-		exits_draw_reason(exits, model, &table->rows[line->index], canvas, row);
+		exits_draw_reason(exits, model, &exits->shown[line->index], canvas, row);
 	else if (line->kind == EXITS_FUNCTION)
-		exits_draw_function(model, &table->causes[line->index], canvas, row);
-	else
+		exits_draw_function(model, &exits_of(model)->causes[line->index], canvas, row);
+	else if (line->kind == EXITS_VCPU)
 		exits_draw_vcpu(model, line->index, canvas, row);
+	else
+		exits_draw_bucket(model, line->index, canvas, row);
 	if (index == exits->list.selected)
 		view_mark_row(canvas, row, 0, canvas_columns(canvas));
 }
 
-static void exits_draw_summary(const struct exits_table *table, bool totals, struct canvas *canvas,
-			       int row)
+static void exits_draw_summary(const struct view_exits *exits, const struct ui_model *model,
+			       struct canvas *canvas, int row)
 {
-	struct exits_weight sum = exits_sum(table, totals);
-	double span_ns = exits_span_ns(table, totals);
-	char rate[32], records[32], lost[32];
+	const struct exits_table *table = exits_of(model);
+	double span_ns = exits_span_ns(table, model->shares.totals);
+	char rate[32], lost[32];
 	int at = 1;
 
-	at += canvas_printf(canvas, row, at, STYLE_NORMAL, "%s exits a second, %.1f %% of a CPU",
-			    format_count((uint64_t)((double)sum.count * 1e9 / span_ns + 0.5), rate),
-			    100 * sum.ns / span_ns);
-	at += canvas_printf(canvas, row, at, STYLE_DIM, " · %s records",
-			    format_count(table->records, records));
+	at += canvas_printf(
+		canvas, row, at, STYLE_NORMAL, "%s exits a second, %.1f %% of a CPU",
+		format_count((uint64_t)((double)exits->sum.count * 1e9 / span_ns + 0.5), rate),
+		100 * exits->sum.ns / span_ns);
 	if (table->lost)
-		canvas_printf(canvas, row, at, STYLE_NOTICE,
-			      " · %s lost: rates are of what was seen",
+		canvas_printf(canvas, row, at, STYLE_NOTICE, ", of what was seen · %s records lost",
 			      format_count(table->lost, lost));
-	else if (!table->tracing)
-		canvas_printf(canvas, row, at, STYLE_DIM, " · not traced now");
+	else
+		canvas_printf(canvas, row, at, STYLE_DIM, " · %s records, none lost%s",
+			      format_count(table->records, lost),
+			      table->tracing ? "" : " · not traced now");
+}
+
+/* The vCPU that waited longest, and its neighbour. */
+static void exits_draw_longest(const struct ui_model *model, struct canvas *canvas, int row)
+{
+	const struct takers_table nothing = { .domid = UINT32_MAX };
+	const struct takers_table *takers = snapshot_get_run(model->all)->takers;
+	const struct exits_table *table = exits_of(model);
+	const struct exits_wakes *longest = &table->wakes[0];
+	char count[32], mean[32], most[32], name[TAKERS_NAME_BYTES];
+	uint64_t n = 0;
+	double ns = 0;
+	int at = 1;
+
+	for (unsigned i = 0; i < table->n_vcpus && i < GUEST_MAX_VCPUS; i++) {
+		n += table->wakes[i].count;
+		ns += table->wakes[i].ns;
+		if (table->wakes[i].longest_ns > longest->longest_ns)
+			longest = &table->wakes[i];
+	}
+	if (!n) {
+		canvas_put(canvas, row, at, canvas_columns(canvas) - at, STYLE_DIM,
+			   "No vCPU waited to run.");
+		return;
+	}
+	at += canvas_printf(canvas, row, at, STYLE_NORMAL, "%s waits to run: mean %s, longest %s",
+			    format_count(n, count), format_time(ns / (double)n, mean),
+			    format_time((double)longest->longest_ns, most));
+	if (longest->longest_by != UINT32_MAX)
+		canvas_printf(canvas, row, at, STYLE_DIM, ", as %s ran",
+			      takers_name(takers ? takers : &nothing, longest->longest_by, name));
 }
 
 static const char *exits_find_obstacle(const struct ui_model *model)
@@ -271,20 +483,25 @@ static void exits_draw(struct view *view, const struct ui_model *model, struct c
 {
 	struct view_exits *exits = view_exits(view);
 	const char *obstacle = exits_find_obstacle(model);
-	size_t page = area.rows > 3 ? (size_t)area.rows - 3 : 0;
+	size_t page = area.rows > 5 ? (size_t)area.rows - 5 : 0;
 	int row = area.row;
 
-	exits->first_row = area.row + 2;
+	exits->first_row = area.row + 3;
 	if (obstacle) {
 		canvas_put(canvas, row + 1, 2, area.columns - 2, STYLE_NORMAL, obstacle);
 		return;
 	}
-	exits_draw_summary(exits_of(model), model->shares.totals, canvas, row++);
-	exits_draw_headers(canvas, row++, false);
+	exits_draw_summary(exits, model, canvas, row++);
+	exits_draw_longest(model, canvas, row++);
+	exits_draw_header(exits, canvas, row++);
 	list_show(&exits->list, page);
 	for (size_t i = exits->list.top; i < exits->list.n && i < exits->list.top + page; i++) {
 		if (i == exits->n_before_vcpus)
-			exits_draw_headers(canvas, row++, true);
+			exits_draw_title(canvas, row++,
+					 "vCPU      Waits      Mean   Median      99 %  Longest"
+					 "  Who ran then");
+		if (i == exits->n_before_buckets)
+			exits_draw_title(canvas, row++, "Waits that took from, to      Waits");
 		exits_draw_row(exits, model, i, canvas, row++);
 	}
 }
@@ -301,10 +518,18 @@ static struct request exits_unfold(struct view_exits *exits, const struct ui_mod
 		return request_of(REQUEST_NONE);
 	while (exits->rows[row].kind == EXITS_FUNCTION)
 		row--;
-	reason = &exits_of(model)->rows[exits->rows[row].index].reason;
+	reason = &exits_of(model)->rows[exits->shown[exits->rows[row].index].reason].reason;
 	exits->is_open = !exits_is_open(exits, reason);
 	exits->open = *reason;
 	list_select(&exits->list, row);
+	return request_of(REQUEST_UPDATE);
+}
+
+/* The next column by which rows are sorted, to the left (STEP is -1) or right. */
+static struct request exits_sort_by(struct view_exits *exits, int step)
+{
+	exits->sort = (enum exits_sort)(((int)exits->sort + N_EXITS_SORTS + step) % N_EXITS_SORTS);
+	exits->sorted = true;
 	return request_of(REQUEST_UPDATE);
 }
 
@@ -314,6 +539,10 @@ static struct request exits_handle(struct view *view, const struct ui_model *mod
 	struct view_exits *exits = view_exits(view);
 	bool of_function = exits_frame(exits, exits->list.selected) != FRAME_NONE;
 
+	if (request.code == REQUEST_SORT_LEFT)
+		return exits_sort_by(exits, -1);
+	if (request.code == REQUEST_SORT_RIGHT || request.code == REQUEST_SORT_NEXT)
+		return exits_sort_by(exits, 1);
 	if (request.code == REQUEST_UNFOLD || (request.code == REQUEST_OPEN && !of_function))
 		return exits_unfold(exits, model);
 	return view_handle_list(&exits->list, model, request, exits_frame);
@@ -329,10 +558,13 @@ static const struct key exits_keys[] = {
 const struct view_ops exits_ops = {
 	.name = "exits to Xen",
 	.size = sizeof(struct view_exits),
-	.traits = VIEW_GUEST | VIEW_FUNCTIONS | VIEW_OPENS_CALLERS | VIEW_SEARCHED |
+	.traits = VIEW_GUEST | VIEW_FUNCTIONS | VIEW_OPENS_CALLERS | VIEW_SEARCHED | VIEW_COLUMNS |
 		  VIEW_ENDS_RANGE | VIEW_BACK_BY_ESC,
 	.needs = VIEW_NEEDS_TRACE,
-	.opener = { KEYS_VIEWS, { 'O' }, .request = REQUEST_VIEW, .views = VIEW_GUEST,
+	.opener = { KEYS_VIEWS,
+		    { 'O' },
+		    .request = REQUEST_VIEW,
+		    .views = VIEW_GUEST,
 		    .opens = &exits_ops },
 	.keys = exits_keys,
 	.n_keys = sizeof(exits_keys) / sizeof(exits_keys[0]),

@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "ui/figures.h"
 #include "ui/view.h"
@@ -119,7 +120,7 @@ static void takers_draw_vcpu(const struct ui_model *model, size_t index, struct 
 						     : "-",
 				    vcpu->affinity[0] ? vcpu->affinity : "all");
 	takers_describe_vcpu(table, vcpu, text);
-	canvas_put(canvas, row, at + 2, canvas_columns(canvas) - at - 2, STYLE_NORMAL, text);
+	canvas_put_name(canvas, row, at + 2, canvas_columns(canvas) - at - 2, STYLE_NORMAL, text);
 }
 
 static void takers_draw_headers(struct canvas *canvas, int row, bool of_vcpus)
@@ -164,7 +165,8 @@ static int takers_draw_rows(struct view_takers *takers, const struct ui_model *m
 static void takers_draw_summary(const struct takers_table *table, bool totals,
 				struct canvas *canvas, int row)
 {
-	int columns_ = canvas_columns(canvas), at = 1;
+	char looks[40];
+	int at = 1;
 
 	at += canvas_printf(canvas, row, at, STYLE_NORMAL, "Steal %.1f %% of the vCPUs' time",
 			    100 * taken_get(table->steal, totals));
@@ -177,9 +179,48 @@ static void takers_draw_summary(const struct takers_table *table, bool totals,
 	if (table->schedule.cap)
 		at += canvas_printf(canvas, row, at, STYLE_DIM, " · cap %u %%",
 				    table->schedule.cap);
-	if (at < columns_)
-		canvas_printf(canvas, row, at, STYLE_DIM, " · %llu looks",
-			      (unsigned long long)table->looks);
+	snprintf(looks, sizeof(looks), " · %llu looks", (unsigned long long)table->looks);
+	if (at + (int)strlen(looks) <= canvas_columns(canvas))
+		canvas_printf(canvas, row, at, STYLE_DIM, "%s", looks);
+}
+
+/* The length of TEXT's first line, in bytes, which has at most WIDTH of them: words stay whole. */
+static size_t takers_fit(const char *text, int width)
+{
+	size_t n = strlen(text), end = (size_t)(width > 1 ? width : 1);
+
+	if (n <= end)
+		return n;
+	while (end && text[end] != ' ')
+		end--;
+	return end ? end : (size_t)width;
+}
+
+static int takers_count_lines(const char *text, int width)
+{
+	int n = 0;
+
+	for (; *text; n++) {
+		text += takers_fit(text, width);
+		text += strspn(text, " ");
+	}
+	return n;
+}
+
+/* Draws a line of advice on as many rows as it takes. Returns the next row. */
+static int takers_draw_advice(const char *text, struct canvas *canvas, struct area area, int row)
+{
+	char line[TAKERS_ADVICE_BYTES];
+
+	for (; *text && row < area.row + area.rows; row++) {
+		size_t n = takers_fit(text, area.columns - 2);
+
+		snprintf(line, sizeof(line), "%.*s", (int)n, text);
+		canvas_put(canvas, row, 1, area.columns - 1, STYLE_NOTICE, line);
+		text += n;
+		text += strspn(text, " ");
+	}
+	return row;
 }
 
 static const char *takers_find_obstacle(const struct ui_model *model)
@@ -201,7 +242,7 @@ static void takers_draw(struct view *view, const struct ui_model *model, struct 
 {
 	struct view_takers *takers = view_takers(view);
 	const char *obstacle = takers_find_obstacle(model);
-	int row = area.row, lines = (int)takers->advice.n;
+	int row = area.row, lines = 0;
 
 	takers->first_row = area.row + 2;
 	if (obstacle) {
@@ -210,10 +251,11 @@ static void takers_draw(struct view *view, const struct ui_model *model, struct 
 	}
 	takers_draw_summary(takers_of(model), model->shares.totals, canvas, row++);
 	takers_draw_headers(canvas, row++, false);
+	for (size_t i = 0; i < takers->advice.n; i++)
+		lines += takers_count_lines(takers->advice.lines[i], area.columns - 2);
 	row = takers_draw_rows(takers, model, canvas, row, area.rows - 2 - lines) + 1;
-	for (int i = 0; i < lines && row + i < area.row + area.rows; i++)
-		canvas_put(canvas, row + i, 1, area.columns - 1, STYLE_NOTICE,
-			   takers->advice.lines[i]);
+	for (size_t i = 0; i < takers->advice.n && row < area.row + area.rows; i++)
+		row = takers_draw_advice(takers->advice.lines[i], canvas, area, row);
 }
 
 /* --- requests --------------------------------------------------------------------------------- */

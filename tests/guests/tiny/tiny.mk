@@ -7,7 +7,7 @@ tiny_dir = tests/guests/tiny
 tiny_bare_kernels = $(tiny_dir)/tiny-bare2 $(tiny_dir)/tiny-bare3 $(tiny_dir)/tiny-bare2-cf \
 	$(tiny_dir)/tiny-bare3-cf $(tiny_dir)/tiny-bare2-page $(tiny_dir)/tiny-bare2-late \
 	$(tiny_dir)/tiny-bare2-late-fp
-tiny_kernels = $(tiny_dir)/tiny-fp $(tiny_dir)/tiny-nofp $(tiny_dir)/tiny-noentry $(tiny_dir)/tiny-symbols $(tiny_bare_kernels) \
+tiny_kernels = $(tiny_dir)/tiny-fp $(tiny_dir)/tiny-exits $(tiny_dir)/tiny-nofp $(tiny_dir)/tiny-noentry $(tiny_dir)/tiny-symbols $(tiny_bare_kernels) \
 	$(tiny_dir)/tiny32-fp $(tiny_dir)/tiny32-nofp $(tiny_dir)/tiny32-pae
 tiny_sources = $(tiny_dir)/start.S $(tiny_dir)/boot.c $(tiny_dir)/xen.c \
 	$(tiny_dir)/console.c $(tiny_dir)/graph.c
@@ -24,7 +24,7 @@ tiny_configs = \
 	$(tiny_dir)/tiny-pvh-bare2.cfg $(tiny_dir)/tiny-pvh-bare3.cfg \
 	$(tiny_dir)/tiny-pvh-noentry.cfg $(tiny_dir)/tiny-pvh-bare2-cf.cfg $(tiny_dir)/tiny-pvh-bare3-cf.cfg \
 	$(tiny_dir)/tiny-pvh-i386.cfg $(tiny_dir)/tiny-pvh-i386-nofp.cfg \
-	$(tiny_dir)/tiny-pvh-i386-pae.cfg $(tiny_dir)/tiny-pvh-brief.cfg $(tiny_dir)/tiny-pvh-beat.cfg \
+	$(tiny_dir)/tiny-pvh-i386-pae.cfg $(tiny_dir)/tiny-pvh-brief.cfg $(tiny_dir)/tiny-pvh-exits.cfg $(tiny_dir)/tiny-pvh-beat.cfg \
 	$(tiny_dir)/tiny-pvh-bare2-page.cfg $(tiny_dir)/tiny-pv-bare2-page.cfg \
 	$(tiny_dir)/tiny-pvh-bare2-late.cfg $(tiny_dir)/tiny-pvh-bare2-late-fp.cfg \
 	$(tiny_dir)/tiny-pvh-symbols.cfg $(tiny_dir)/tiny-pv-symbols.cfg
@@ -47,6 +47,11 @@ tiny_inputs = $(tiny_boot_inputs) $(srcdir)/$(tiny_dir)/graph.c
 $(tiny_dir)/tiny-fp: $(tiny_sources) $(tiny_headers)
 	$(AM_V_GEN)$(tiny_link) -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer \
 		-o $@ $(tiny_inputs)
+
+# With another main().
+$(tiny_dir)/tiny-exits: $(tiny_sources) $(tiny_dir)/exits.c $(tiny_headers)
+	$(AM_V_GEN)$(tiny_link) -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer \
+		-o $@ $(tiny_boot_inputs) $(srcdir)/$(tiny_dir)/exits.c
 
 $(tiny_dir)/tiny-nofp: $(tiny_sources) $(tiny_headers)
 	$(AM_V_GEN)$(tiny_link) -fomit-frame-pointer -o $@ $(tiny_inputs)
@@ -107,7 +112,7 @@ $(tiny_configs): $(tiny_dir)/tiny.cfg.in $(srcdir)/$(tiny_dir)/tiny.mk
 		*-i386-nofp) kernel=tiny32-nofp ;; *-nofp) kernel=tiny-nofp ;; \
 		*-bare* | *-noentry | *-symbols) kernel=tiny-$${name#tiny-pv*-} ;; *-deep) extra=depth=200 ;; \
 		*-idle) extra=idle ;; *-brief) extra=rounds=10000 ;; \
-		*-beat) extra=beat=99 ;; esac; \
+		*-exits) kernel=tiny-exits extra=beat=1000 ;; *-beat) extra=beat=99 ;; esac; \
 	case $$name in *-page) extra=ask ;; esac; \
 	sed -e "s|@name@|$$name|" -e "s|@type@|$$type|" -e "s|@vcpus@|$$vcpus|" \
 		-e "s|@kernel@|$(abs_builddir)/$(tiny_dir)/$$kernel|" -e "s|@extra@|$$extra|" \
@@ -115,5 +120,5 @@ $(tiny_configs): $(tiny_dir)/tiny.cfg.in $(srcdir)/$(tiny_dir)/tiny.mk
 
 noinst_DATA += $(tiny_kernels) $(tiny_configs)
 CLEANFILES += $(tiny_kernels) $(tiny_configs) $(tiny_dir)/tiny32.lds
-EXTRA_DIST += $(tiny_sources) $(tiny32_sources) $(tiny_headers) $(tiny_dir)/tiny.cfg.in $(tiny_dir)/tiny.mk \
+EXTRA_DIST += $(tiny_sources) $(tiny_dir)/exits.c $(tiny32_sources) $(tiny_headers) $(tiny_dir)/tiny.cfg.in $(tiny_dir)/tiny.mk \
 	$(tiny_dir)/expected

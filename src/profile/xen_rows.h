@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Rows "[xen]" of a profile while Xen is traced. A sample that is taken while a vCPU is in Xen
+ * shows the instruction that exited. So a function's own weight has the time that Xen takes for it.
+ * The trace tells this time by function. It becomes the weight of a row below the function; where a
+ * function has several callers, each chain gets the same part.
+ */
+#ifndef PROFILE_XEN_ROWS_H
+#define PROFILE_XEN_ROWS_H
+
+#include "xtop/profile/snapshot.h"
+
+/*
+ * Adds the rows to SNAPSHOT, which has its exits. FRAME: the frame "[xen]". NS_PER_TICK: the time
+ * that a tick stands for. HALF_LIFE_NS: of live weights, 0: they do not decay.
+ */
+void xen_rows_add(struct snapshot *snapshot, uint32_t frame, double ns_per_tick,
+		  uint64_t half_life_ns);
+
+#endif

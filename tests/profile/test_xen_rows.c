@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Rows "[xen]": a function's own weight is divided into guest code and time in Xen. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/xen_rows.h"
+#include "tests/support/must.h"
+#include "tests/support/tap.h"
+#include "xtop/export/export.h"
+#include "xtop/profile/profile.h"
+
+#define TICK_NS 10000000.0 /* 100 Hz */
+#define SPAN_NS 1000000000ULL
+
+static struct frames *frames;
+static uint32_t alpha, beta, xen;
+
+/* alpha has 60 ticks, and 40 below beta, which has 20 of its own. */
+static struct snapshot *make(double traced_ns, double in_xen_ns)
+{
+	struct exits_cause *cause = calloc(1, sizeof(*cause));
+	struct snapshot *snapshot;
+	struct profile *profile;
+
+	must(profile_create(1000, 0, frames, &profile));
+	profile_add(profile, &alpha, 1, SPAN_NS, 60, 60);
+	profile_add(profile, (const uint32_t[]){ beta, alpha }, 2, 2 * SPAN_NS, 40, 40);
+	profile_add(profile, &beta, 1, 2 * SPAN_NS, 20, 20);
+	must(profile_copy(profile, 2 * SPAN_NS, &snapshot));
+	profile_destroy(profile);
+	snapshot->run = calloc(1, sizeof(*snapshot->run));
+	snapshot->run->exits = calloc(1, sizeof(*snapshot->run->exits));
+	*snapshot->run->exits = (struct exits_table){
+		.tracing = true,
+		.live_span_ns = traced_ns,
+		.span_ns = traced_ns,
+		.n_causes = 1,
+		.causes = cause,
+	};
+	cause->frame = alpha;
+	cause->live.ns = cause->total.ns = in_xen_ns;
+	xen_rows_add(snapshot, xen, TICK_NS, 0);
+	return snapshot;
+}
+
+static void check_rows(const struct snapshot *snapshot, const char *want, const char *what)
+{
+	char *text;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	must(export_folded(snapshot, &(struct export_settings){ 0 }, file));
+	fclose(file);
+	for (char *at = text; (at = strchr(at, '\n'));)
+		*at = '|';
+	check_string(text, want, what);
+	free(text);
+}
+
+/* Ends and parents are right: children's weights add up from the back. */
+static void check_tree(const struct snapshot *snapshot)
+{
+	double *sums = calloc(snapshot->n_nodes, sizeof(*sums));
+	bool right = true;
+
+	for (size_t i = snapshot->n_nodes; i-- > 0;) {
+		const struct snapshot_node *node = &snapshot->nodes[i];
+
+		sums[i] += node->self_ticks;
+		right &= sums[i] == node->children_ticks && node->end > i &&
+			 node->end <= snapshot->nodes[node->parent].end &&
+			 (!i || node->depth == snapshot->nodes[node->parent].depth + 1);
+		if (i)
+			sums[node->parent] += sums[i];
+	}
+	check(right, "the tree is whole");
+	free(sums);
+}
+
+int main(void)
+{
+	const char *quarter = "alpha 45|alpha;[xen] 15|beta 20|beta;alpha 30|beta;alpha;[xen] 10|";
+	struct snapshot *snapshot;
+
+	must(frames_create(NULL, &frames));
+	alpha = frames_intern(frames, FRAME_KIND_KERNEL, "alpha", "tiny", 1);
+	beta = frames_intern(frames, FRAME_KIND_KERNEL, "beta", "tiny", 2);
+	xen = frames_intern(frames, FRAME_KIND_MARK, "[xen]", NULL, 0);
+
+	snapshot = make((double)SPAN_NS, 0.25e9);
+	check_rows(snapshot, quarter, "a quarter of alpha's time was in Xen");
+	check_tree(snapshot);
+	check(snapshot->run->exits->xen_ticks == 25, "the header's sum is %g ticks",
+	      snapshot->run->exits->xen_ticks);
+	snapshot_destroy(snapshot);
+
+	snapshot = make((double)SPAN_NS / 2, 0.125e9);
+	check_rows(snapshot, quarter, "Xen was traced for half of the time");
+	snapshot_destroy(snapshot);
+
+	snapshot = make((double)SPAN_NS, 3e9);
+	check_rows(snapshot, "alpha;[xen] 60|beta 20|beta;alpha;[xen] 40|",
+		   "no function has more in Xen than in all");
+	check_tree(snapshot);
+	snapshot_destroy(snapshot);
+
+	snapshot = make(0, 0);
+	check_rows(snapshot, "alpha 60|beta 20|beta;alpha 40|", "nothing was traced yet");
+	snapshot_destroy(snapshot);
+	frames_destroy(frames);
+	return tap_done();
+}
