@@ -54,6 +54,7 @@ struct fold {
 	unsigned n_vcpus; /* VCPUS and CALLS have nothing for higher vCPUs */
 	struct snapshot_vcpu vcpus[GUEST_MAX_VCPUS];
 	struct snapshot_calls calls[GUEST_MAX_VCPUS];
+	bool has_user_name; /* a function of a process has had a name */
 	/* The current sample. */
 	uint64_t time_ns;
 	double ticks; /* the sample's weight */

@@ -348,6 +348,17 @@ static void resolver_measure_lag(struct resolver *resolver)
 		resolver->fold.counts.lag_ns = lag_ns;
 }
 
+/* Notes how much guest memory it took to name the first function of a process, just now. */
+static void resolver_note_first_name(struct resolver *resolver)
+{
+	struct resolver_counts *counts = &resolver->fold.counts;
+	const struct os *os = resolver->settings.os;
+	const struct memory *memory = os ? os_get_memory(os) : NULL;
+
+	if (memory)
+		counts->first_name_bytes = memory_counts(memory).pages * GUEST_PAGE_SIZE;
+}
+
 /*
  * Adds a sample to the profile, and notes what a recording needs of it. If the end of work comes
  * during a sample, the vCPUs before that are added.
@@ -355,6 +366,7 @@ static void resolver_measure_lag(struct resolver *resolver)
 static void resolver_add_sample(struct resolver *resolver, const struct sample *sample)
 {
 	const struct sample_vcpu *vcpu = sample_first_vcpu(sample);
+	bool had_user_name = resolver->fold.has_user_name;
 	unsigned i;
 
 	resolver->latest_ns = sample->time_ns;
@@ -372,6 +384,8 @@ static void resolver_add_sample(struct resolver *resolver, const struct sample *
 	}
 	if (i < sample->n_vcpus)
 		resolver->fold.counts.unresolved++;
+	if (resolver->settings.live && resolver->fold.has_user_name && !had_user_name)
+		resolver_note_first_name(resolver);
 }
 
 /*

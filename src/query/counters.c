@@ -188,6 +188,7 @@ const struct counter counters[] = {
 	RESOLVER(program_frames_unknown),
 	RESOLVER(recipes),
 	RESOLVER(recipes_refused),
+	RESOLVER(first_name_bytes),
 	RESOLVER(cpu_ns),
 	TICKS_BY(states, counter_vcpu_states, N_VCPU_STATES),
 	BY(stops, counter_stops, N_UNWIND_STOPS),
