@@ -359,17 +359,13 @@ struct xtop_error *filter_nodes(const struct filter *filter, const struct snapsh
 
 struct weights filter_weights(const struct filter *filter, const struct snapshot *snapshot)
 {
+	struct filter_walk walk = { 0 };
 	struct weights sum = { 0 };
 
-	for (uint32_t i = 0; i < snapshot->n_nodes;) {
-		const struct snapshot_node *node = &snapshot->nodes[i];
-
-		if (!filter_matches(filter, snapshot->frames, node->frame)) {
-			i++;
-			continue;
-		}
-		weights_add_children(&sum, node);
-		i = node->end;
-	}
-	return sum;
+	for (uint32_t i = 0; i < snapshot->n_nodes; i++)
+		if (filter_walk_passes(filter, snapshot, &walk, i))
+			weights_add_self(&sum, &snapshot->nodes[i]);
+	return (struct weights){ .children_live = sum.self_live,
+				 .children_ticks = sum.self_ticks,
+				 .children_total = sum.self_total };
 }

@@ -63,7 +63,7 @@ bool filter_walk_passes(const struct filter *filter, const struct snapshot *snap
  */
 struct xtop_error *filter_nodes(const struct filter *filter, const struct snapshot *snapshot,
 				struct snapshot_node **copyp, const struct snapshot_node **nodesp);
-/* The sum over all stacks that have a matching frame. Only children are set. */
+/* The sum over all stacks that pass. Only children are set. */
 struct weights filter_weights(const struct filter *filter, const struct snapshot *snapshot);
 
 #endif
