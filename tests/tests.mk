@@ -350,6 +350,7 @@ check_PROGRAMS += \
 	tests/profile/test_wait_stacks \
 	tests/profile/test_xen_rows \
 	tests/import/test_formats \
+	tests/import/test_labels_and_names \
 	tests/import/test_import \
 	tests/import/test_large \
 	tests/import/test_strange \

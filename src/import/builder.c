@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "xtop/base/text.h"
@@ -16,13 +17,16 @@ struct xtop_error *builder_init(struct builder *builder, const struct import_set
 {
 	*builder = (struct builder){ .frames = settings->frames,
 				     .strict = settings->strict,
-				     .wanted = settings->value };
+				     .wanted = settings->value,
+				     .names = settings->names };
 	return profile_create(IMPORT_MAX_NODES, 0, settings->frames, &builder->profile);
 }
 
 void builder_deinit(struct builder *builder)
 {
 	profile_destroy(builder->profile);
+	for (size_t i = 0; i < builder->n_values; i++)
+		free(builder->values[i]);
 }
 
 struct xtop_error *builder_skip(struct builder *builder, uint64_t line, const char *what)
@@ -53,6 +57,25 @@ void builder_set_value(struct builder *builder, const char *type, const char *un
 	text_clean(value->type, sizeof(value->type), type ? type : "", sizeof(value->type));
 	text_clean(value->unit, sizeof(value->unit), unit ? unit : "", sizeof(value->unit));
 	value->per_tick = per_tick;
+}
+
+void builder_offer_value(struct builder *builder, const char *name, bool chosen)
+{
+	size_t at = 0;
+
+	while (at < builder->n_values && strcmp(builder->values[at], name) != 0)
+		at++;
+	if (at == builder->n_values) {
+		if (at == BUILDER_MAX_VALUES ||
+		    strnlen(name, BUILDER_VALUE_BYTES) == BUILDER_VALUE_BYTES)
+			return;
+		builder->values[at] = strdup(name);
+		if (!builder->values[at])
+			return;
+		builder->n_values++;
+	}
+	if (chosen)
+		builder->chosen = at;
 }
 
 static void builder_count(struct builder *builder, const uint32_t *frames, size_t n,
@@ -128,8 +151,7 @@ static bool builder_is_kernel(const char *module)
 	return !strcmp(module, "vmlinux") || !strcmp(module, "vmlinux.debug");
 }
 
-/* FILE without its folders. Windows separates them by backslashes: "C:\Windows\ntdll.dll". */
-static const char *builder_base_name(const char *file)
+const char *builder_base_name(const char *file)
 {
 	bool windows = file[0] && (file[1] == ':' || !strncmp(file, "\\\\", 2));
 	const char *name = file;
@@ -140,18 +162,43 @@ static const char *builder_base_name(const char *file)
 	return name;
 }
 
+static enum frame_kind builder_kind(const char *module, uint64_t address)
+{
+	if (!module)
+		return FRAME_KIND_FUNCTION;
+	/* perf writes kernel modules as "[nf_conntrack]", and "[vdso]" in user code. */
+	if (builder_is_kernel(module) || (module[0] == '[' && address >> (64 - 1)))
+		return FRAME_KIND_KERNEL;
+	return FRAME_KIND_USERLAND;
+}
+
+uint32_t builder_intern_place(struct builder *builder, struct code_place *place)
+{
+	const char *module = place->file ? builder_base_name(place->file) : NULL, *name = NULL;
+	enum frame_kind kind = builder_kind(module, place->address);
+
+	if (module && !strncmp(module, "[kernel.kallsyms]", 17))
+		module = "[kernel]";
+	place->is_kernel = kind == FRAME_KIND_KERNEL;
+	if (builder->names) {
+		name = code_names_find(builder->names, place);
+		builder->n_addresses++;
+		builder->n_unnamed += !name;
+	}
+	return name ? builder_intern(builder, kind, name, module)
+		    : frames_intern(builder->frames, kind, NULL, module, place->address);
+}
+
 uint32_t builder_intern_code(struct builder *builder, const char *name, const char *file,
 			     uint64_t address)
 {
 	const char *module = file ? builder_base_name(file) : NULL;
-	enum frame_kind kind = !module ? FRAME_KIND_FUNCTION : FRAME_KIND_USERLAND;
+	enum frame_kind kind = builder_kind(module, address);
 
-	/* perf writes kernel modules as "[nf_conntrack]", and "[vdso]" in user code. */
-	if (module && (builder_is_kernel(module) || (module[0] == '[' && address >> (64 - 1))))
-		kind = FRAME_KIND_KERNEL;
+	if (!name || !strcmp(name, "[unknown]"))
+		return builder_intern_place(
+			builder, &(struct code_place){ .address = address, .file = file });
 	if (module && !strncmp(module, "[kernel.kallsyms]", 17))
 		module = "[kernel]";
-	if (name && strcmp(name, "[unknown]") != 0)
-		return builder_intern(builder, kind, name, module);
-	return frames_intern(builder->frames, kind, NULL, module, address);
+	return builder_intern(builder, kind, name, module);
 }

@@ -3,6 +3,7 @@
 #ifndef IMPORT_BUILDER_H
 #define IMPORT_BUILDER_H
 
+#include "xtop/import/code_names.h"
 #include "xtop/import/import.h"
 #include "xtop/profile/profile.h"
 
@@ -12,6 +13,8 @@
 #define BUILDER_MAX_STACK LIMIT(1U << 16, 1U << 13)
 
 #define BUILDER_SKIPPED_BYTES 160
+#define BUILDER_MAX_VALUES    64
+#define BUILDER_VALUE_BYTES   1024 /* a value with a longer name cannot be chosen on the screen */
 
 struct builder {
 	struct frames *frames;
@@ -20,12 +23,16 @@ struct builder {
 	uint64_t duration_ns; /* 0: the file does not say */
 	struct snapshot_value value;
 	bool several_values; /* the file has more than samples and their weight */
+	char *values[BUILDER_MAX_VALUES]; /* what --value can be for this file; not clean */
+	size_t n_values, chosen;          /* values[chosen] is read, if there are any */
 	/* Lines, or other parts of the file, that were read and that could not be read. */
 	uint64_t n_read, n_skipped;
 	char note[BUILDER_SKIPPED_BYTES]; /* what is left out of the profile; "": nothing; clean */
 	char first_skipped[BUILDER_SKIPPED_BYTES]; /* where the first one is, and why; clean */
 	bool strict;                               /* the first one is an error */
 	const char *wanted;                        /* import_settings.value */
+	const struct code_names *names;            /* import_settings.names */
+	uint64_t n_addresses, n_unnamed; /* without a name in the file; also without one in NAMES */
 };
 
 struct xtop_error *builder_init(struct builder *builder, const struct import_settings *settings);
@@ -40,6 +47,8 @@ void builder_note(struct builder *builder, const char *format, ...)
 /* Says what the values of the file are. Texts need not be clean; NULL: not known. */
 void builder_set_value(struct builder *builder, const char *type, const char *unit,
 		       double per_tick);
+/* Says that the file has the value NAME, and whether that one is read. NAME need not be clean. */
+void builder_offer_value(struct builder *builder, const char *name, bool chosen);
 /*
  * Adds a stack of N frame ids, outermost first. It has SAMPLES samples, more than 0, which together
  * weigh TICKS. False: the file has more than BUILDER_MAX_SAMPLES.
@@ -58,5 +67,9 @@ uint32_t builder_intern(struct builder *builder, enum frame_kind kind, const cha
  */
 uint32_t builder_intern_code(struct builder *builder, const char *name, const char *file,
 			     uint64_t address);
+/* builder_intern_code() without a name, for PLACE, which a file of -k may name. */
+uint32_t builder_intern_place(struct builder *builder, struct code_place *place);
+/* FILE without its folders. Windows separates them by backslashes: "C:\Windows\ntdll.dll". */
+const char *builder_base_name(const char *file);
 
 #endif

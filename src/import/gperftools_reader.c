@@ -46,7 +46,8 @@ reader_knows_fn gperftools_knows;
 reader_read_fn gperftools_read;
 
 struct gperf_mapping {
-	uint64_t start, end;
+	uint64_t start, end, offset;
+	bool has_offset;
 	char *file;
 };
 
@@ -121,13 +122,15 @@ bool gperftools_knows(const struct import_head *head)
 /* Takes a line of /proc/PID/maps, or "START-END: FILE". Other lines are left out. */
 static bool gperf_add_mapping(struct gperf_reader *reader, char *line)
 {
-	struct gperf_mapping mapping;
+	struct gperf_mapping mapping = { .start = 0 };
 	int file = 0;
 
-	if (sscanf(line, " %" SCNx64 "-%" SCNx64 " %*s %*x %*s %*s %n", &mapping.start,
-		   &mapping.end, &file) < 2 ||
-	    (!file && sscanf(line, " %*x-%*x: %n", &file) < 0) || !file || !line[file])
+	int n = sscanf(line, " %" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %n", &mapping.start,
+		       &mapping.end, &mapping.offset, &file);
+
+	if (n < 2 || (!file && sscanf(line, " %*x-%*x: %n", &file) < 0) || !file || !line[file])
 		return true;
+	mapping.has_offset = n > 2;
 	mapping.file = line + file;
 	if (reader->n_mappings == GPERF_MAX_MAPPINGS)
 		return true;
@@ -185,14 +188,21 @@ static const struct gperf_mapping *gperf_find_mapping(const struct gperf_reader 
 static bool gperf_push(struct gperf_reader *reader, uint64_t address)
 {
 	const struct gperf_mapping *mapping;
+	struct code_place place;
 
 	if (!reader->first)
 		return false;
 	if (reader->first < BUILDER_MAX_STACK && address)
 		address--;
 	mapping = gperf_find_mapping(reader, address);
-	reader->frames[--reader->first] =
-		builder_intern_code(reader->builder, NULL, mapping ? mapping->file : NULL, address);
+	place = (struct code_place){ .address = address };
+	if (mapping) {
+		place.file = mapping->file;
+		place.is_mapped = mapping->has_offset;
+		place.start = mapping->start;
+		place.offset = mapping->offset;
+	}
+	reader->frames[--reader->first] = builder_intern_place(reader->builder, &place);
 	return true;
 }
 
@@ -352,6 +362,8 @@ static struct xtop_error *gperf_begin_heap(struct gperf_reader *reader, const ch
 	if (kind && sscanf(kind, "@ %15[a-z_0-9]/%lf", name, &rate) == 2)
 		heap->rate = strstr(name, "_v2") ? rate : !strcmp(name, "heap") ? rate / 2 : 0;
 	reader->builder->several_values = true;
+	for (unsigned i = 0; i < N_GPERF_VALUES; i++)
+		builder_offer_value(reader->builder, gperf_values[i], i == value);
 	builder_set_value(reader->builder, gperf_values[value], value & 1 ? "bytes" : "count", 1);
 	return NULL;
 }

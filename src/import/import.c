@@ -92,11 +92,18 @@ static struct xtop_error *import_judge(struct import *import)
 				    builder->first_skipped);
 	if (!builder->counts.samples)
 		return error_create("has no samples");
+	if (builder->names && !builder->n_addresses)
+		return error_create("has no addresses that lack a name: leave out -k");
 	if (builder->n_skipped)
 		snprintf(import->complaint, sizeof(import->complaint),
 			 "%" PRIu64 " of %" PRIu64 " lines of the profile were skipped, first %s",
 			 builder->n_skipped, builder->n_skipped + builder->n_read,
 			 builder->first_skipped);
+	else if (builder->n_unnamed && !*builder->note)
+		snprintf(import->complaint, sizeof(import->complaint),
+			 "the files of -k name %" PRIu64 " of the %" PRIu64
+			 " addresses without a name in the profile",
+			 builder->n_addresses - builder->n_unnamed, builder->n_addresses);
 	else
 		snprintf(import->complaint, sizeof(import->complaint), "%s", builder->note);
 	return NULL;
@@ -195,7 +202,17 @@ const char *import_get_format(const struct import *import)
 
 const char *import_get_value(const struct import *import)
 {
-	return import->builder.several_values ? import->builder.value.type : "";
+	const struct builder *builder = &import->builder;
+
+	return builder->several_values || builder->wanted ? builder->value.type : "";
+}
+
+const char *import_next_value(const struct import *import)
+{
+	const struct builder *builder = &import->builder;
+
+	return builder->n_values > 1 ? builder->values[(builder->chosen + 1) % builder->n_values]
+				     : NULL;
 }
 
 const char *import_get_complaint(const struct import *import)

@@ -267,6 +267,7 @@ static void perf_choose_event(struct perf_reader *reader, const char *event)
 	if (wanted && !reader->counts_samples && strcmp(wanted, event) != 0)
 		return;
 	snprintf(reader->event, sizeof(reader->event), "%s", event);
+	builder_offer_value(builder, event, !reader->counts_samples);
 	if (reader->counts_samples)
 		builder_set_value(builder, PERF_COUNT_SAMPLES, "count", 1);
 	else
@@ -288,6 +289,8 @@ static void perf_begin_sample(struct perf_reader *reader, const struct perf_samp
 		perf_choose_event(reader, *event ? event : "event");
 	reader->wanted = !strcmp(reader->event, *event ? event : "event");
 	reader->n_other_events += !reader->wanted;
+	if (!reader->wanted)
+		builder_offer_value(reader->builder, *event ? event : "event", false);
 	reader->period = reader->counts_samples ? 1 : head->period;
 	if (reader->wanted)
 		reader->process = frames_intern_process(reader->builder->frames, name, NULL);
@@ -374,6 +377,7 @@ static struct xtop_error *perf_judge(const struct perf_reader *reader)
 	if (builder->wanted && !*reader->event)
 		return error_create("has no event '%s'", builder->wanted);
 	builder->several_values = reader->n_other_events > 0;
+	builder_offer_value(builder, PERF_COUNT_SAMPLES, reader->counts_samples);
 	if (reader->n_other_events)
 		builder_note(builder, "%" PRIu64 " samples of other events than %s are left out",
 			     reader->n_other_events, reader->event);

@@ -4,7 +4,8 @@
  * twice. The first pass reads the tables to which samples refer, because they may come after the
  * samples. The second pass reads the samples. So a file may have any number of samples.
  *
- * xtop's labels "process" and "thread" become frames of processes and threads.
+ * The labels "process" and "thread" become frames of processes and threads; see
+ * pprof_labels.h for others. Labels with numbers are left out.
  */
 #include "config.h"
 
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "import/pprof_labels.h"
 #include "import/pprof_tables.h"
 #include "xtop/push/pprof_fields.h"
 
@@ -27,6 +29,7 @@ struct pprof_stack {
 	size_t n_values;
 	uint64_t key, text; /* numbers of a label's strings */
 	const char *process, *thread;
+	struct pprof_labels labels; /* the others */
 };
 
 struct pprof_reader {
@@ -42,6 +45,7 @@ static void pprof_stack_begin(struct pprof_stack *sample)
 	sample->first = BUILDER_MAX_STACK;
 	sample->n_values = 0;
 	sample->process = sample->thread = NULL;
+	pprof_labels_begin(&sample->labels);
 }
 
 static bool pprof_sample_number(struct pprof_stream *stream, uint32_t tag, uint64_t value,
@@ -86,16 +90,23 @@ static bool pprof_sample_message(struct pprof_stream *stream, uint32_t tag, pb_i
 				 void *context)
 {
 	struct pprof_stack *sample = context;
+	const char *key, *value;
 
 	if (tag != PPROF_SAMPLE_LABEL)
 		return pprof_stream_read_packed(stream, tag, fields, pprof_sample_number, context);
 	sample->key = sample->text = 0;
 	if (!pprof_stream_read_fields(stream, fields, pprof_label_number, NULL, sample))
 		return false;
-	if (pprof_tables_string_is(sample->tables, sample->key, "process"))
-		sample->process = pprof_tables_string(sample->tables, sample->text);
-	else if (pprof_tables_string_is(sample->tables, sample->key, "thread"))
-		sample->thread = pprof_tables_string(sample->tables, sample->text);
+	key = pprof_tables_string(sample->tables, sample->key);
+	value = pprof_tables_string(sample->tables, sample->text);
+	if (!key || !value) /* a number */
+		return true;
+	if (!strcmp(key, "process"))
+		sample->process = value;
+	else if (!strcmp(key, "thread"))
+		sample->thread = value;
+	else
+		pprof_labels_add(&sample->labels, key, value);
 	return true;
 }
 
@@ -112,23 +123,40 @@ static uint64_t pprof_reader_count(const struct pprof_tables *tables,
 	return count >= 0.5 && count < 0x1p53 ? (uint64_t)(count + 0.5) : 1;
 }
 
-/* Adds the sample's stack to the profile, with the frames of its process and thread. */
+/*
+ * Puts the frames of SAMPLE's process and thread before its stack. The other labels are the
+ * process's group; without a process they are in its place.
+ */
+static void pprof_reader_add_owners(struct frames *frames, struct pprof_stack *sample)
+{
+	const char *group, *thread = sample->thread;
+	uint32_t process = FRAME_NONE;
+
+	if (!sample->process && thread) {
+		pprof_labels_add(&sample->labels, "thread", thread);
+		thread = NULL;
+	}
+	group = pprof_labels_group(&sample->labels);
+	if (sample->process)
+		process = frames_intern_process(frames, sample->process, group);
+	else if (group)
+		process = frames_intern_process(frames, group, NULL);
+	if (process == FRAME_NONE)
+		return;
+	if (thread)
+		sample->frames[--sample->first] = frames_intern_thread(frames, thread, process);
+	sample->frames[--sample->first] = process;
+}
+
+/* Adds the sample's stack to the profile. */
 static bool pprof_reader_add_stack(struct pprof_reader *reader, struct pprof_stack *sample)
 {
-	struct frames *frames = reader->builder->frames;
 	double ticks =
 		(double)(int64_t)sample->values[reader->tables.weight] / reader->tables.per_tick;
-	uint32_t process;
 
 	if (!(ticks > 0)) /* the difference of two profiles has negative weights */
 		return true;
-	if (sample->process) {
-		process = frames_intern_process(frames, sample->process, NULL);
-		if (sample->thread)
-			sample->frames[--sample->first] =
-				frames_intern_thread(frames, sample->thread, process);
-		sample->frames[--sample->first] = process;
-	}
+	pprof_reader_add_owners(reader->builder->frames, sample);
 	return builder_add(reader->builder, sample->frames + sample->first,
 			   BUILDER_MAX_STACK - sample->first,
 			   pprof_reader_count(&reader->tables, sample, ticks), ticks);

@@ -72,6 +72,7 @@ static bool pprof_line_number(struct pprof_stream *stream, uint32_t tag, uint64_
 struct pprof_new_item {
 	struct pprof_tables *tables;
 	struct pprof_item item;
+	struct pprof_range range; /* a mapping's */
 };
 
 static bool pprof_item_number(struct pprof_stream *stream, uint32_t tag, uint64_t value,
@@ -93,13 +94,19 @@ static bool pprof_item_number(struct pprof_stream *stream, uint32_t tag, uint64_
 static bool pprof_mapping_number(struct pprof_stream *stream, uint32_t tag, uint64_t value,
 				 void *context)
 {
-	struct pprof_item *item = &((struct pprof_new_item *)context)->item;
+	struct pprof_new_item *mapping = context;
 
 	(void)stream;
 	if (tag == PPROF_MAPPING_ID)
-		item->id = value;
+		mapping->item.id = value;
 	else if (tag == PPROF_MAPPING_FILENAME)
-		item->a = value;
+		mapping->item.a = value;
+	else if (tag == PPROF_MAPPING_START)
+		mapping->range.start = value;
+	else if (tag == PPROF_MAPPING_OFFSET)
+		mapping->range.offset = value;
+	else if (tag == PPROF_MAPPING_BUILD_ID)
+		mapping->range.build = value;
 	return true;
 }
 
@@ -130,17 +137,29 @@ static bool pprof_ignore_message(struct pprof_stream *stream, uint32_t tag, pb_i
 	return true;
 }
 
+static bool pprof_tables_add_range(struct pprof_tables *tables, struct pprof_new_item *mapping)
+{
+	if (!vector_reserve(tables->ranges, tables->ranges_capacity, tables->n_ranges + 1))
+		return false;
+	mapping->range.is_mapped = mapping->range.start != 0;
+	mapping->item.b = tables->n_ranges;
+	tables->ranges[tables->n_ranges++] = mapping->range;
+	return true;
+}
+
 static bool pprof_tables_add_item(struct pprof_tables *tables, struct pprof_table *table,
 				  struct pprof_stream *stream, pb_istream_t *fields,
 				  pprof_number_fn *number, pprof_message_fn *message)
 {
-	struct pprof_new_item new = { tables, { .first = (uint32_t)tables->n_lines } };
+	struct pprof_new_item new = { .tables = tables, .item.first = (uint32_t)tables->n_lines };
 
 	if (!pprof_stream_read_fields(stream, fields, number, message, &new))
 		return false;
 	if (table->n == PPROF_MAX_ITEMS)
 		return pprof_stream_fail(stream, "too many functions, locations or mappings");
 	if (!vector_reserve(table->items, table->capacity, table->n + 1))
+		return pprof_stream_fail(stream, "no memory for its tables");
+	if (table == &tables->mappings && !pprof_tables_add_range(tables, &new))
 		return pprof_stream_fail(stream, "no memory for its tables");
 	table->items[table->n++] = new.item;
 	return true;
@@ -251,8 +270,19 @@ static uint32_t pprof_tables_intern(const struct pprof_tables *tables, struct bu
 	const struct pprof_item *mapping = pprof_find(&tables->mappings, location->a);
 	const char *file = mapping ? pprof_tables_string(tables, mapping->a) : NULL;
 	const char *name = function ? pprof_tables_string(tables, function->a) : NULL;
+	struct code_place place = { .address = location->b, .file = file };
 
-	return builder_intern_code(builder, name, file, location->b);
+	if (name && strcmp(name, "[unknown]") != 0)
+		return builder_intern_code(builder, name, file, location->b);
+	if (mapping) {
+		const struct pprof_range *range = &tables->ranges[mapping->b];
+
+		place.build = pprof_tables_string(tables, range->build);
+		place.is_mapped = range->is_mapped;
+		place.start = range->start;
+		place.offset = range->offset;
+	}
+	return builder_intern_place(builder, &place);
 }
 
 /* Builds the frames of all locations. A location without lines gets one unnamed frame. */
@@ -366,6 +396,12 @@ static bool pprof_tables_choose_values(struct pprof_tables *tables, struct pprof
 	weight = &tables->types[tables->weight];
 	tables->per_tick = pprof_tables_is_period_of(tables, weight) ? (double)tables->period : 1;
 	builder->several_values = n > 2;
+	for (size_t i = 0; i < n; i++) {
+		const char *name = pprof_tables_string(tables, tables->types[i].type);
+
+		if (name)
+			builder_offer_value(builder, name, i == tables->weight);
+	}
 	builder_set_value(builder, pprof_tables_string(tables, weight->type),
 			  pprof_tables_string(tables, weight->unit), tables->per_tick);
 	return true;
@@ -385,6 +421,7 @@ void pprof_tables_deinit(struct pprof_tables *tables)
 	free(tables->functions.items);
 	free(tables->mappings.items);
 	free(tables->locations.items);
+	free(tables->ranges);
 	free(tables->lines);
 	free(tables->frames);
 }

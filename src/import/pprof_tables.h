@@ -15,7 +15,7 @@
 
 struct pprof_item {
 	uint64_t id;
-	/* Function: name, system name. Mapping: A is the file. Location: mapping, address. */
+	/* Function: name, system name. Mapping: file, range. Location: mapping, address. */
 	uint64_t a, b;
 	uint32_t first, n; /* a location's part of lines[], later of frames[] */
 };
@@ -33,12 +33,20 @@ struct pprof_type {
 	uint64_t type, unit; /* strings */
 };
 
+/* Where a mapping lay. */
+struct pprof_range {
+	uint64_t start, offset, build; /* BUILD: a string */
+	bool is_mapped;
+};
+
 struct pprof_tables {
 	char *text;
 	size_t text_bytes, text_capacity;
 	struct pprof_string *strings;
 	size_t n_strings, strings_capacity;
 	struct pprof_table functions, mappings, locations;
+	struct pprof_range *ranges; /* by mapping */
+	size_t n_ranges, ranges_capacity;
 	uint64_t *lines; /* ids of functions, location by location */
 	size_t n_lines, lines_capacity;
 	uint32_t *frames; /* by line, outermost first in each location */

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
+	include/xtop/import/code_names.h \
 	include/xtop/import/import.h \
 	src/import/builder.c \
 	src/import/builder.h \
+	src/import/code_names.c \
 	src/import/folded_reader.c \
 	src/import/gperftools_reader.c \
 	src/import/import.c \
 	src/import/lines.c \
 	src/import/lines.h \
 	src/import/perf_reader.c \
+	src/import/pprof_labels.c \
+	src/import/pprof_labels.h \
 	src/import/pprof_reader.c \
 	src/import/pprof_stream.c \
 	src/import/pprof_stream.h \

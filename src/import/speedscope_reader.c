@@ -193,7 +193,13 @@ static struct xtop_error *speedscope_choose(struct speedscope_reader *reader, co
 			wanted = NULL;
 		}
 	}
-	reader->profile = json_array_get(profiles, at < n ? at : 0);
+	at = at < n ? at : 0;
+	for (size_t i = 0; i < n; i++) {
+		name = json_string_value(json_object_get(json_array_get(profiles, i), "name"));
+		if (name)
+			builder_offer_value(reader->builder, name, i == at);
+	}
+	reader->profile = json_array_get(profiles, at);
 	if (wanted)
 		return error_create("has no profile called '%s'", wanted);
 	if (!reader->profile)

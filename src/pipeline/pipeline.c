@@ -90,6 +90,16 @@ static struct xtop_error *pipeline_create_ring(struct pipeline *pipeline)
 	return ring_create(size_bytes, &pipeline->source.ring);
 }
 
+static struct xtop_error *pipeline_snapshot_profile(const struct pipeline *pipeline,
+						    struct snapshot **snapshotp)
+{
+	struct xtop_error *error = import_snapshot(pipeline->replayed.import, snapshotp);
+
+	if (!error)
+		(*snapshotp)->sequence = pipeline->replayed.n_reads;
+	return error;
+}
+
 /* Publishes the profile of -r as the only snapshot of this pipeline. */
 static struct xtop_error *pipeline_publish_profile(struct pipeline *pipeline)
 {
@@ -98,12 +108,9 @@ static struct xtop_error *pipeline_publish_profile(struct pipeline *pipeline)
 	struct snapshot *snapshot;
 	struct xtop_error *error;
 
-	if (pipeline->options->n_symbols)
-		return error_create("'%s' is a profile and has its names already: leave out -k",
-				    path);
 	error = pipeline_create_shared(pipeline);
 	if (!error)
-		error = import_snapshot(pipeline->replayed.import, &snapshot);
+		error = pipeline_snapshot_profile(pipeline, &snapshot);
 	if (error)
 		return error;
 	snprintf(pipeline->guest.name, sizeof(pipeline->guest.name), "%s", name ? name + 1 : path);
@@ -129,11 +136,34 @@ static struct xtop_error *pipeline_open_recording(struct pipeline *pipeline)
 	return error ? error : pipeline_create_ring(pipeline);
 }
 
+static struct replay_settings pipeline_replay_settings(const struct pipeline *pipeline)
+{
+	return (struct replay_settings){
+		.baseline = pipeline->given_baseline,
+		.strict = pipeline->options->strict,
+		.value = pipeline->options->value,
+		.symbols = (const char *const *)pipeline->options->symbols,
+		.n_symbols = pipeline->options->n_symbols,
+	};
+}
+
+struct xtop_error *pipeline_read_next_value(struct pipeline *pipeline)
+{
+	const struct replay_settings settings = pipeline_replay_settings(pipeline);
+	struct snapshot *snapshot;
+	struct xtop_error *error = replay_source_read_next_value(pipeline->options->replay,
+								 &settings, &pipeline->replayed);
+
+	if (!error)
+		error = pipeline_snapshot_profile(pipeline, &snapshot);
+	if (!error)
+		snapshot_publish(pipeline->slot, snapshot);
+	return error;
+}
+
 static struct xtop_error *pipeline_open_replayed(struct pipeline *pipeline)
 {
-	const struct replay_settings settings = { .baseline = pipeline->given_baseline,
-						  .strict = pipeline->options->strict,
-						  .value = pipeline->options->value };
+	const struct replay_settings settings = pipeline_replay_settings(pipeline);
 	struct xtop_error *error;
 
 	if (pipeline->domain)
@@ -774,7 +804,7 @@ struct snapshot_slot *pipeline_slot(const struct pipeline *pipeline)
 struct xtop_error *pipeline_snapshot(struct pipeline *pipeline, struct snapshot **snapshotp)
 {
 	if (pipeline_is_profile(pipeline))
-		return import_snapshot(pipeline->replayed.import, snapshotp);
+		return pipeline_snapshot_profile(pipeline, snapshotp);
 	return resolver_snapshot(pipeline->resolver, snapshotp); /* the thread has ended */
 }
 

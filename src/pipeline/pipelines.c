@@ -150,6 +150,13 @@ static struct xtop_error *pipelines_trace(void *context, bool on)
 	return pipeline_trace(guest->pipeline, on);
 }
 
+static struct xtop_error *pipelines_read_next_value(void *context)
+{
+	struct pipelines_guest *guest = context;
+
+	return pipeline_read_next_value(guest->pipeline);
+}
+
 static void pipelines_fill_waits(struct pipelines_guest *guest)
 {
 	if (pipeline_is_profile(guest->pipeline))
@@ -191,6 +198,8 @@ static void pipelines_fill_ui(const struct options *options, struct pipelines_gu
 		guest->ui.start_takers = pipelines_start_takers;
 		guest->ui.trace = pipelines_trace;
 	}
+	if (pipeline_is_profile(guest->pipeline))
+		guest->ui.read_next_value = pipelines_read_next_value;
 	pipelines_fill_waits(guest);
 }
 

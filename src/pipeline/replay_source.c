@@ -6,6 +6,9 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "xtop/base/cleanup.h"
 #include "xtop/base/inputs.h"
@@ -22,18 +25,76 @@ static struct xtop_error *replay_source_take_baseline(const struct snapshot *bas
 	return snapshot_translate(baseline, replayed->frames, &replayed->baseline);
 }
 
+static struct xtop_error *replay_source_read_names(const struct replay_settings *settings,
+						   struct replay_source *replayed)
+{
+	struct xtop_error *error = NULL;
+
+	if (settings->n_symbols)
+		error = code_names_create(&replayed->names);
+	for (size_t i = 0; i < settings->n_symbols && !error; i++)
+		error = code_names_add_file(replayed->names, settings->symbols[i]);
+	return error;
+}
+
+static struct xtop_error *replay_source_import(FILE *file, const char *head, size_t n_head,
+					       const struct replay_settings *settings,
+					       struct replay_source *replayed)
+{
+	const struct import_settings import = { .frames = replayed->frames,
+						.strict = settings->strict,
+						.value = settings->value,
+						.names = replayed->names };
+
+	replayed->n_reads++;
+	return import_read(file, head, n_head, &import, &replayed->import);
+}
+
 static struct xtop_error *replay_source_read_profile(FILE *file, const char *head, size_t n_head,
 						     const struct replay_settings *settings,
 						     struct replay_source *replayed)
 {
 	struct xtop_error *error = frames_create(symbol_demangle, &replayed->frames);
-	const struct import_settings import = { .frames = replayed->frames,
-						.strict = settings->strict,
-						.value = settings->value };
 
 	if (!error)
 		error = replay_source_take_baseline(settings->baseline, replayed);
-	return error ? error : import_read(file, head, n_head, &import, &replayed->import);
+	if (!error)
+		error = replay_source_read_names(settings, replayed);
+	return error ? error : replay_source_import(file, head, n_head, settings, replayed);
+}
+
+struct xtop_error *replay_source_read_next_value(const char *path,
+						 const struct replay_settings *settings,
+						 struct replay_source *replayed)
+{
+	const char *next = import_next_value(replayed->import);
+	_cleanup_close_ int fd = inputs_open(path);
+	_cleanup_fclose_ FILE *file = NULL;
+	_cleanup_free_ char *value = NULL;
+	struct import *before = replayed->import;
+	struct replay_settings again = *settings;
+	char head[REPLAY_SOURCE_HEAD_BYTES];
+	struct xtop_error *error;
+	size_t n;
+
+	if (!next)
+		return error_create("the profile has no other values");
+	if (fd < 0 || lseek(fd, 0, SEEK_SET) < 0)
+		return error_create("the profile came through a pipe: choose values with --value");
+	file = fdopen(fd, "r");
+	value = strdup(next);
+	if (!file || !value)
+		return error_create("out of memory");
+	fd = -1;
+	again.value = value;
+	n = fread(head, 1, sizeof(head), file);
+	error = replay_source_import(file, head, n, &again, replayed);
+	if (error)
+		return error;
+	import_destroy(before);
+	free(replayed->value);
+	replayed->value = no_cleanup_ptr(value);
+	return NULL;
 }
 
 struct xtop_error *replay_source_open(const char *path, struct symbols *symbols,
@@ -64,5 +125,7 @@ void replay_source_close(struct replay_source *replayed)
 	recording_reader_close(replayed->reader);
 	snapshot_destroy(replayed->baseline);
 	import_destroy(replayed->import);
+	code_names_destroy(replayed->names);
+	free(replayed->value);
 	frames_destroy(replayed->frames);
 }

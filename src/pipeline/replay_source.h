@@ -6,6 +6,7 @@
 #ifndef PIPELINE_REPLAY_SOURCE_H
 #define PIPELINE_REPLAY_SOURCE_H
 
+#include "xtop/import/code_names.h"
 #include "xtop/import/import.h"
 #include "xtop/recording/recording.h"
 
@@ -14,6 +15,9 @@ struct replay_source {
 	struct frames *frames;           /* the profile's table of names */
 	struct import *import;           /* the profile, read to its end */
 	struct snapshot *baseline;       /* the older run, with these frames; NULL: none */
+	struct code_names *names;        /* the profile's files of -k; NULL: none */
+	char *value;                     /* the values that were read again; NULL: none were */
+	uint64_t n_reads;                /* how often the profile was read */
 };
 
 /* How a profile is read. */
@@ -21,6 +25,8 @@ struct replay_settings {
 	const struct snapshot *baseline; /* the older run, for comparison; NULL: none */
 	bool strict;                     /* --strict */
 	const char *value;               /* --value; NULL: the profile's default */
+	const char *const *symbols;      /* -k */
+	size_t n_symbols;
 };
 
 /*
@@ -30,6 +36,10 @@ struct replay_settings {
 struct xtop_error *replay_source_open(const char *path, struct symbols *symbols,
 				      const struct replay_settings *settings,
 				      struct replay_source *replayed);
+/* Reads the profile in PATH again, with its next values. Error: nothing has changed. */
+struct xtop_error *replay_source_read_next_value(const char *path,
+						 const struct replay_settings *settings,
+						 struct replay_source *replayed);
 void replay_source_close(struct replay_source *replayed);
 
 #endif

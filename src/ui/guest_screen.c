@@ -284,10 +284,12 @@ static struct snapshot *guest_screen_take(struct guest_screen *guest)
 		with_lines->annotation = no_cleanup_ptr(taken->annotation);
 		line_expander_translate_annotation(guest->expander, taken, with_lines->annotation);
 	}
-	if (taken->at_end && !guest->last)
+	if (taken->at_end) {
+		snapshot_destroy(guest->last);
 		guest->last = taken;
-	else
+	} else {
 		snapshot_destroy(taken);
+	}
 	return with_lines;
 }
 

@@ -52,6 +52,7 @@ enum request_code {
 	REQUEST_SORT_SYMBOL,
 	REQUEST_TOTALS,   /* toggle: percents of all samples since start, or live ones */
 	REQUEST_MARGINS,  /* toggle: a column tells how sure the shares are */
+	REQUEST_VALUE,    /* show the next values of a profile file */
 	REQUEST_PERCENTS, /* toggle: percents of all samples, or of those that match the filter */
 	REQUEST_SEARCH,
 	REQUEST_FILTER,

@@ -94,6 +94,28 @@ static void request_sort(struct ui *ui, const struct column *column)
 	ui_update(ui);
 }
 
+static void request_value(struct ui *ui)
+{
+	struct guest_screen *guest = ui->guest;
+	const struct ui_pipeline *pipeline = guest->pipeline;
+	struct xtop_error *error;
+
+	if (!pipeline->read_next_value || !guest->live) {
+		ui_message(ui, STYLE_NOTICE, "only profile files have several values");
+		return;
+	}
+	if (guest->frozen)
+		error = error_create("the picture is frozen: Z shows the newest");
+	else
+		error = pipeline->read_next_value(pipeline->context);
+	if (error) {
+		ui_error(ui, error);
+		return;
+	}
+	guest_screen_tick(guest, ui->now_ns, 0);
+	ui_reselect(ui);
+}
+
 /* --- source lines ----------------------------------------------------------------------------- */
 
 /* Returns false without source lines, and tells the user how to get them. */
@@ -155,6 +177,9 @@ static bool carry_out_picture(struct ui *ui, enum request_code code)
 		return true;
 	case REQUEST_LATER:
 		request_step_history(ui, 1);
+		return true;
+	case REQUEST_VALUE:
+		request_value(ui);
 		return true;
 	case REQUEST_RANGE_BEGIN:
 	case REQUEST_RANGE_END:

@@ -21,12 +21,14 @@
 #define IMPORT_MAX_NODES LIMIT(1U << 20, 1U << 8)
 
 struct import;
+struct code_names; /* code_names.h */
 
 /* Pointers outlive the import. */
 struct import_settings {
 	struct frames *frames; /* gets the names */
 	bool strict;           /* a line that cannot be read is an error; else it is skipped */
 	const char *value;     /* the type of the wanted values; NULL: the file's default */
+	const struct code_names *names; /* the files of -k; NULL: none */
 };
 
 /*
@@ -46,6 +48,11 @@ struct xtop_error *import_snapshot(const struct import *import, struct snapshot 
 const char *import_get_format(const struct import *import); /* "folded", "pprof", ... */
 /* The type of the values, if the file has several besides the count; "": it has one. Clean. */
 const char *import_get_value(const struct import *import);
+/*
+ * The value after the one that was read, for import_settings; NULL: the file has no other. Not
+ * clean; lives as long as the import.
+ */
+const char *import_next_value(const struct import *import);
 /* What could not be read; NULL: nothing. Clean; lives as long as the import. */
 const char *import_get_complaint(const struct import *import);
 

@@ -63,6 +63,8 @@ bool pipeline_is_profile(const struct pipeline *pipeline);
 const char *pipeline_format(const struct pipeline *pipeline);
 /* The type of a profile's values, if the profile has several; "": it has one. */
 const char *pipeline_value(const struct pipeline *pipeline);
+/* Reads the profile's next values, and publishes their snapshot. */
+struct xtop_error *pipeline_read_next_value(struct pipeline *pipeline);
 /*
  * What happened to the guest, as a clean line: it reboots, it is back; "" if nothing happened. To
  * be called now and then.

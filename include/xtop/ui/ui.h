@@ -55,6 +55,11 @@ struct ui_pipeline {
 	struct xtop_error *(*start_takers)(void *context);
 	/* Has Xen trace the guest's exits, or no more; NULL: that cannot be known. */
 	struct xtop_error *(*trace)(void *context, bool on);
+	/*
+	 * Puts a snapshot of the profile file's next values into SLOT; NULL: this is no profile
+	 * file.
+	 */
+	struct xtop_error *(*read_next_value)(void *context);
 	bool of_waits; /* the profile has waiting tasks */
 	bool of_crash; /* there is a crash report instead of samples */
 };

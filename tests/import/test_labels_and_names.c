@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a profile tells beside stacks: the labels of pprof's samples, several values, and addresses
+ * that the files of -k name.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/must.h"
+#include "tests/support/own_program.h"
+#include "tests/support/tap.h"
+#include "xtop/base/cleanup.h"
+#include "xtop/export/export.h"
+#include "xtop/import/code_names.h"
+#include "xtop/import/import.h"
+#include "xtop/symbol/symbol.h"
+
+struct read {
+	struct frames *frames;
+	struct import *import;
+	struct snapshot *snapshot;
+};
+
+static struct read read_file(const void *bytes, size_t n, struct import_settings settings)
+{
+	FILE *file = tmpfile();
+	struct read read = { .frames = NULL };
+
+	if (!file || fwrite(bytes, 1, n, file) != n)
+		abort();
+	rewind(file);
+	must(frames_create(symbol_demangle, &read.frames));
+	settings.frames = read.frames;
+	must(import_read(file, "", 0, &settings, &read.import));
+	must(import_snapshot(read.import, &read.snapshot));
+	fclose(file);
+	return read;
+}
+
+static void read_close(struct read *read)
+{
+	snapshot_destroy(read->snapshot);
+	import_destroy(read->import);
+	frames_destroy(read->frames);
+}
+
+static char *folded_text(const struct snapshot *snapshot)
+{
+	char *text;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	must(export_folded(snapshot, &(struct export_settings){ .addresses = true }, file));
+	fclose(file);
+	return text;
+}
+
+/* --- pprof ------------------------------------------------------------------------------------ */
+
+/* Protocol Buffers: FIELD with the N bytes at BYTES; all lengths are below 128. */
+static void put_bytes(FILE *file, unsigned field, const void *bytes, size_t n)
+{
+	fputc((int)(field << 3 | 2), file);
+	fputc((int)n, file);
+	fwrite(bytes, 1, n, file);
+}
+
+static void put_text(FILE *file, const char *text)
+{
+	put_bytes(file, 6, text, strlen(text));
+}
+
+/* Adds a sample at location 1 with two values and a label, or two: numbers of strings. */
+static void put_sample(FILE *file, uint8_t count, uint8_t bytes, const uint8_t *labels, size_t n)
+{
+	uint8_t message[64] = { 0x0a, 1, 1, 0x12, 2, count, bytes };
+	size_t at = 7;
+
+	for (size_t i = 0; i < n; i += 2) {
+		const uint8_t label[] = { 0x1a, 4, 0x08, labels[i], 0x10, labels[i + 1] };
+
+		memcpy(message + at, label, sizeof(label));
+		at += sizeof(label);
+	}
+	put_bytes(file, 2, message, at);
+}
+
+static char *make_labelled(size_t *np)
+{
+	static const uint8_t types[] = { 0x08, 1, 0x10, 2 }, bytes[] = { 0x08, 3, 0x10, 4 };
+	static const uint8_t location[] = { 0x08, 1, 0x22, 2, 0x08, 1 };
+	static const uint8_t function[] = { 0x08, 1, 0x10, 5 };
+	static const char *const strings[] = { "",       "objects", "count", "space",  "bytes",
+					       "main",   "tenant",  "a",     "b",      "url",
+					       "/login", "process", "httpd", "thread", "worker" };
+	char *text;
+	FILE *file = open_memstream(&text, np);
+
+	put_bytes(file, 1, types, sizeof(types));
+	put_bytes(file, 1, bytes, sizeof(bytes));
+	put_bytes(file, 4, location, sizeof(location));
+	put_bytes(file, 5, function, sizeof(function));
+	for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
+		put_text(file, strings[i]);
+	put_sample(file, 1, 10, (const uint8_t[]){ 9, 10, 6, 7 }, 4);
+	put_sample(file, 2, 20, (const uint8_t[]){ 6, 7, 9, 10 }, 4);
+	put_sample(file, 3, 30, (const uint8_t[]){ 6, 8 }, 2);
+	put_sample(file, 4, 40, (const uint8_t[]){ 11, 12, 6, 8, 13, 14 }, 6);
+	put_sample(file, 5, 50, (const uint8_t[]){ 13, 14 }, 2);
+	put_sample(file, 6, 60, NULL, 0);
+	fclose(file);
+	return text;
+}
+
+static void test_labels(void)
+{
+	size_t n;
+	_cleanup_free_ char *bytes = make_labelled(&n);
+	struct read read = read_file(bytes, n, (struct import_settings){ .value = NULL });
+	_cleanup_free_ char *text = folded_text(read.snapshot);
+	bool found = false;
+
+	check_string(text,
+		     "httpd;worker;main 40\n"
+		     "main 60\n"
+		     "tenant=a url=/login;main 30\n"
+		     "tenant=b;main 30\n"
+		     "thread=worker;main 50\n",
+		     "labels are groups, in any order");
+	for (uint32_t i = 0; i < frames_count(read.frames); i++) {
+		const struct frame *frame = frames_get(read.frames, i);
+
+		found |= !strcmp(frame->name, "httpd") &&
+			 !strcmp(frames_get_home(read.frames, frame), "tenant=b");
+	}
+	check(found, "a process's labels are its group");
+	read_close(&read);
+}
+
+static void test_next_value(void)
+{
+	size_t n;
+	_cleanup_free_ char *bytes = make_labelled(&n);
+	struct read read = read_file(bytes, n, (struct import_settings){ .value = NULL });
+	_cleanup_free_ char *next = strdup(import_next_value(read.import)), *text = NULL;
+
+	check_string(next, "objects", "after the last value comes the first");
+	read_close(&read);
+	read = read_file(bytes, n, (struct import_settings){ .value = next });
+	text = folded_text(read.snapshot);
+	check(strstr(text, "tenant=a url=/login;main 3\n") != NULL, "its values are read: %s",
+	      text);
+	check_string(import_get_value(read.import), "objects", "the title says which");
+	check_string(import_next_value(read.import), "space", "and the other one comes next");
+	read_close(&read);
+	read = read_file("a;b 1\n", 6, (struct import_settings){ .value = NULL });
+	check(!import_next_value(read.import), "a folded file has one value");
+	read_close(&read);
+}
+
+static void test_many_labels(void)
+{
+	static const uint8_t types[] = { 0x08, 1, 0x10, 2 };
+	size_t n = 0;
+	char *bytes, *other;
+	FILE *file = open_memstream(&bytes, &n);
+	struct read read;
+	_cleanup_free_ char *text = NULL;
+
+	put_bytes(file, 1, types, sizeof(types));
+	put_bytes(file, 4, (const uint8_t[]){ 0x08, 1 }, 2);
+	put_text(file, "");
+	put_text(file, "samples");
+	put_text(file, "count");
+	put_text(file, "span");
+	for (unsigned i = 0; i < 600; i++) {
+		const uint8_t message[] = { 0x0a,
+					    1,
+					    1,
+					    0x10,
+					    1,
+					    0x1a,
+					    5,
+					    0x08,
+					    3,
+					    0x10,
+					    (uint8_t)(0x80 | ((4 + i) & 0x7f)),
+					    (uint8_t)((4 + i) >> 7) };
+		char name[16];
+
+		snprintf(name, sizeof(name), "%u", i);
+		put_text(file, name);
+		put_bytes(file, 2, message, sizeof(message));
+	}
+	fclose(file);
+	read = read_file(bytes, n, (struct import_settings){ .value = NULL });
+	text = folded_text(read.snapshot);
+	other = strstr(text, "[other labels];");
+	check(other && strstr(other, " 88\n"), "after 512 groups all others are one");
+	read_close(&read);
+	free(bytes);
+}
+
+/* --- files of -k ------------------------------------------------------------------------------ */
+
+/* Two functions that keep their names. */
+__attribute__((noinline, used)) static int first_place(volatile int *x)
+{
+	return *x + 1;
+}
+
+__attribute__((noinline, used)) static int second_place(volatile int *x)
+{
+	return *x + 2;
+}
+
+/* A heap profile with two places in this program, and one that nobody knows. */
+static char *make_heap(size_t *np)
+{
+	FILE *maps = fopen("/proc/self/maps", "r"), *file;
+	char *text, line[PATH_MAX + 128];
+
+	file = open_memstream(&text, np);
+	fprintf(file, "heap profile: 1: 10 [ 1: 10] @ heapprofile\n");
+	fprintf(file, " 1: 10 [ 1: 10] @ 0x%" PRIxPTR " 0x%" PRIxPTR " 0x12\nMAPPED_LIBRARIES:\n",
+		(uintptr_t)first_place, (uintptr_t)second_place + 2);
+	while (maps && fgets(line, sizeof(line), maps))
+		fputs(line, file);
+	if (maps)
+		fclose(maps);
+	fclose(file);
+	return text;
+}
+
+static void test_names(void)
+{
+	size_t n;
+	_cleanup_free_ char *bytes = make_heap(&n), *text = NULL;
+	struct code_names *names;
+	struct read read;
+
+	must(code_names_create(&names));
+	must(code_names_add_file(names, own_program()));
+	read = read_file(bytes, n, (struct import_settings){ .names = names });
+	text = folded_text(read.snapshot);
+	check_string(text, "0x11;second_place;first_place 10\n", "-k names a program's addresses");
+	check(strstr(import_get_complaint(read.import), "name 2 of the 3") != NULL,
+	      "what is not named is counted: %s", import_get_complaint(read.import));
+	read_close(&read);
+	code_names_destroy(names);
+}
+
+/* Finds PLACE in the text of nm with SYMBOL at ADDRESS. */
+static const char *find_text(struct code_names *names, struct code_place place)
+{
+	const char *name = code_names_find(names, &place);
+
+	return name ? name : "none";
+}
+
+static void test_kernel_names(void)
+{
+	char path[] = "/tmp/xtop-names-XXXXXX";
+	FILE *file = fdopen(mkstemp(path), "w");
+	struct code_names *names;
+
+	fputs("ffffffff81000000 T startup_64\nffffffff81001000 T start_kernel\n"
+	      "ffffffff81002000 T x86_64_start_kernel\nffffffff81003000 T _etext\n"
+	      "ffffffffc0001000 t nf_hook\t[nf_tables]\nffffffffc0002000 t nf_end\t[nf_tables]\n",
+	      file);
+	fclose(file);
+	must(code_names_create(&names));
+	must(code_names_add_file(names, path));
+	unlink(path);
+	check_string(find_text(names, (struct code_place){ .address = 0xffffffff81001010,
+							   .file = "[kernel.kallsyms]",
+							   .is_kernel = true }),
+		     "start_kernel", "the kernel");
+	check_string(find_text(names, (struct code_place){ .address = 0xffffffffc0001010,
+							   .file = "[nf_tables]",
+							   .is_kernel = true }),
+		     "nf_hook", "a module");
+	check_string(find_text(names, (struct code_place){ .address = 0xffffffff81001010,
+							   .file = "/bin/prog" }),
+		     "none", "another file");
+	check_string(find_text(names, (struct code_place){ .address = 0xffffffff81001010 }),
+		     "start_kernel", "an address without a file");
+	code_names_destroy(names);
+}
+
+int main(void)
+{
+	test_labels();
+	test_next_value();
+	test_many_labels();
+	test_names();
+	test_kernel_names();
+	return tap_done();
+}
