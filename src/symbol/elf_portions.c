@@ -372,3 +372,29 @@ const struct unwind_tables *elf_portions_find(struct elf_portions *portions,
 	portion->tables = tables;
 	return &portion->tables;
 }
+
+bool elf_portions_find_bounds(struct elf_portions *portions, uint64_t address, uint64_t *start,
+			      uint64_t *end)
+{
+	struct portion_hit hit;
+	size_t low, high;
+
+	if (!portions_find(portions, address, &hit))
+		return false;
+	low = hit.number * PORTION_FDES;
+	high = low + PORTION_FDES < portions->n ? low + PORTION_FDES : portions->n;
+	*end = hit.end;
+	if (!portions_read_index(portions, low, 0, start) || *start > address)
+		return false;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+		uint64_t found;
+
+		if (!portions_read_index(portions, middle, 0, &found))
+			return false;
+		low = found <= address ? middle : low;
+		high = found <= address ? high : middle;
+		*(found <= address ? start : end) = found;
+	}
+	return *end != UINT64_MAX;
+}

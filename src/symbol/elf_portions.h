@@ -25,6 +25,12 @@ void elf_portions_destroy(struct elf_portions *portions); /* NULL allowed */
 const struct unwind_tables *elf_portions_find(struct elf_portions *portions,
 					      const struct unwind_tables *others, uint64_t address,
 					      uint64_t *start, uint64_t *end);
+/*
+ * The bounds of the function at ADDRESS as the index has them: from its start to the next one's.
+ * Returns false if the index has none, or cannot be read now.
+ */
+bool elf_portions_find_bounds(struct elf_portions *portions, uint64_t address, uint64_t *start,
+			      uint64_t *end);
 /* Whether bytes that were needed could not be read. */
 bool elf_portions_are_incomplete(const struct elf_portions *portions);
 size_t elf_portions_memory_bytes(const struct elf_portions *portions);

@@ -157,5 +157,6 @@ bool image_find_code(struct image *image, uint64_t address, uint64_t *start, uin
 	}
 	tables = image_tables(image, address, &from, &to);
 	return unwind_tables_find_function(tables, address, start, end) ||
+	       image_parts_find_code(image, tables, address, start, end) ||
 	       unwind_tables_find_gap(tables, image->init, address, start, end);
 }

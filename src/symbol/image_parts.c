@@ -203,6 +203,20 @@ const struct unwind_tables *image_tables(const struct image *image, uint64_t add
 	return &image->tables;
 }
 
+bool image_parts_find_code(const struct image *image, const struct unwind_tables *tables,
+			   uint64_t address, uint64_t *start, uint64_t *end)
+{
+	uint64_t from, to;
+
+	if (!image->parts || !image->parts->portions ||
+	    !elf_portions_find_bounds(image->parts->portions, address, &from, &to) ||
+	    unwind_tables_find_function(tables, from, start, end)) /* ADDRESS is behind it */
+		return false;
+	*start = from;
+	*end = to;
+	return true;
+}
+
 bool image_lacks_parts(const struct image *image)
 {
 	const struct image_parts *parts = image->parts;

@@ -49,7 +49,7 @@ void flow_clear(struct flow *flow);
 bool flow_begins_chain(const struct flow *flow, uint64_t start);
 /*
  * Whether the function that was run last has no caller at an instruction before which STATE holds:
- * the function has changed to another stack, and never comes back.
+ * the function has changed to another stack, and never comes back, or a new thread begins there.
  */
 bool flow_has_left_stack(const struct flow *flow, const struct computed_state *state);
 

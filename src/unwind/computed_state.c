@@ -301,6 +301,8 @@ void computed_state_apply(struct computed_state *state, const struct instruction
 	for (unsigned i = 0; i < COMPUTED_REGISTERS; i++)
 		if (instruction->lost >> i & 1)
 			regs[i] = computed_lost;
+	if (instruction->begins && instruction->lost >> REG_RBP & 1)
+		regs[REG_RBP] = (struct computed_value){ .kind = VALUE_NUMBER };
 	if (changes_stack && (regs[REG_SP].kind == VALUE_LOST || regs[REG_SP].kind == VALUE_NUMBER))
 		regs[REG_SP] = (struct computed_value){ .kind = VALUE_ELSEWHERE };
 }
@@ -418,6 +420,20 @@ bool computed_state_has_no_frame(const struct computed_state *state)
 	const struct computed_value *sp = &state->regs[REG_SP];
 
 	return sp->kind == VALUE_FRAME && !sp->offset;
+}
+
+bool computed_state_begins_chain(const struct computed_state *state)
+{
+	const struct computed_value *sp = &state->regs[REG_SP], *frame = &state->regs[REG_RBP];
+
+	if (sp->kind != VALUE_FRAME || sp->offset < 0 || frame->kind != VALUE_NUMBER ||
+	    frame->offset)
+		return false;
+	for (uint64_t i = 0; i < state->n_slots; i++)
+		if (state->slots[i].value.kind == VALUE_ENTRY &&
+		    state->slots[i].value.reg == REG_RBP)
+			return false;
+	return true;
 }
 
 bool computed_state_is_elsewhere(const struct computed_state *state)

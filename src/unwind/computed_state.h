@@ -79,6 +79,11 @@ void computed_state_equate(struct computed_state *state, unsigned reg);
 bool computed_state_lose_stack(struct computed_state *state);
 /* Whether the stack pointer has its value from the entry. */
 bool computed_state_has_no_frame(const struct computed_state *state);
+/*
+ * Whether rbp was set to 0 without being saved, in code that has no frame. A compiled function
+ * makes a frame before it calls another one. So a new thread's first code is marked.
+ */
+bool computed_state_begins_chain(const struct computed_state *state);
 /* Whether the function has changed to another stack. */
 bool computed_state_is_elsewhere(const struct computed_state *state);
 /* Whether the return address has been popped off the stack. */

@@ -140,5 +140,6 @@ bool flow_begins_chain(const struct flow *flow, uint64_t start)
 
 bool flow_has_left_stack(const struct flow *flow, const struct computed_state *state)
 {
-	return computed_state_is_elsewhere(state) && flow_changes_stack(flow);
+	return computed_state_begins_chain(state) ||
+	       (computed_state_is_elsewhere(state) && flow_changes_stack(flow));
 }

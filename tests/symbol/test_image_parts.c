@@ -14,6 +14,7 @@
 
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
+#include "symbol/image_parts.h"
 #include "unwind/cfi_table.h"
 #include "xtop/symbol/image.h"
 
@@ -24,6 +25,7 @@ struct copy {
 	uint64_t size_bytes, read_bytes;
 	bool read[MAX_PAGES];
 	size_t gone; /* number of a page that cannot be read */
+	uint64_t gone_from, gone_to; /* offsets of bytes that cannot be read, either */
 	bool closed;
 };
 
@@ -37,7 +39,7 @@ static size_t copy_read(void *context, uint64_t offset, void *buffer, size_t siz
 	while (done < size_bytes && offset + done < from->size_bytes) {
 		uint64_t at = offset + done, n = 4096 - at % 4096;
 
-		if (at / 4096 == from->gone)
+		if (at / 4096 == from->gone || (at >= from->gone_from && at < from->gone_to))
 			break;
 		n = n < size_bytes - done ? n : size_bytes - done;
 		n = n < from->size_bytes - at ? n : from->size_bytes - at;
@@ -250,6 +252,57 @@ static void lose_pages(const char *what)
 	image_unref(whole);
 }
 
+/* Makes .eh_frame of the file unreadable, but not its index. */
+static bool lose_frames(void)
+{
+	Elf64_Ehdr header;
+	Elf64_Shdr section;
+
+	memcpy(&header, copy.bytes, sizeof(header));
+	for (unsigned i = 0; i < header.e_shnum; i++) {
+		const char *names;
+
+		memcpy(&section, copy.bytes + header.e_shoff + header.e_shstrndx * sizeof(section),
+		       sizeof(section));
+		names = (const char *)copy.bytes + section.sh_offset;
+		memcpy(&section, copy.bytes + header.e_shoff + i * sizeof(section),
+		       sizeof(section));
+		if (strcmp(names + section.sh_name, ".eh_frame"))
+			continue;
+		copy.gone_from = (section.sh_offset + 4095) & ~4095ULL;
+		copy.gone_to = section.sh_offset + section.sh_size;
+		return copy.gone_from < copy.gone_to;
+	}
+	return false;
+}
+
+/* The index tells where functions begin whose entries are not in memory. */
+static void find_bounds_by_index(const char *what)
+{
+	struct image *whole = read_whole(), *parts = open_parts();
+	size_t n = symtab_count(whole->symtab), found = 0, wrong = 0;
+
+	check(lose_frames(), "%s: entries of .eh_frame are lost", what);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t start, end, from, to, middle;
+		struct symtab_entry entry = symtab_at(whole->symtab, i);
+
+		if (!unwind_tables_find_function(&whole->tables, entry.start, &start, &end))
+			continue;
+		middle = start + (end - start) / 2;
+		if (!image_parts_find_code(parts, image_tables(parts, middle, &from, &to), middle,
+					   &from, &to))
+			continue;
+		found++;
+		wrong += from != start || to < end;
+	}
+	copy.gone_from = copy.gone_to = 0;
+	check(found > 10, "%s: the index has %zu functions of %zu", what, found, n);
+	check(!wrong, "%s: %zu of them have wrong bounds", what, wrong);
+	image_unref(whole);
+	image_unref(parts);
+}
+
 static int find_libc(struct dl_phdr_info *info, size_t size, void *context)
 {
 	(void)size;
@@ -273,6 +326,7 @@ int main(void)
 		compare_costs("libc");
 		lose_sections();
 		lose_pages("libc");
+		find_bounds_by_index("libc");
 	}
 	free(copy.bytes);
 	return tap_done();

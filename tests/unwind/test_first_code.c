@@ -56,6 +56,16 @@ CODE(two_stacks, "lea 0x4000(%rip),%rsp; call . + 0x1000; push %rsi; call . + 0x
 CODE(start_of_chain, "cld; xor %eax,%eax; mov %eax,%ds; mov %eax,%es; mov %eax,%ss; xor %ebp,%ebp;"
 		     "mov %ebx,%esi; call . + 0x1000; start_of_chain_at: ud2");
 
+/* A new thread begins behind the system call that the old thread returns from. */
+CODE(clone3, "endbr64; mov $-22,%eax; test %rdi,%rdi; je 1f; mov %rcx,%r8; mov $435,%eax; syscall;"
+	     "test %eax,%eax; jl 1f; je 2f; ret; 1: neg %eax; ret;"
+	     "2: xor %ebp,%ebp; mov %r8,%rdi; call *%rdx; clone3_at: mov %eax,%edi; mov $60,%eax;"
+	     "syscall");
+CODE(clone, "xor %eax,%eax; mov $56,%al; mov %rdi,%r11; mov %rdx,%rdi; mov %r8,%rdx; mov %r9,%r8;"
+	    "mov 8(%rsp),%r10; mov %r11,%r9; and $-16,%rsi; sub $8,%rsi; mov %rcx,(%rsi); syscall;"
+	    "test %eax,%eax; jne 1f; xor %ebp,%ebp; pop %rdi; call *%r9; clone_at: mov %eax,%edi;"
+	    "xor %eax,%eax; mov $60,%al; syscall; hlt; 1: ret");
+
 /* C code that changes to a new stack for ever: its own caller is on the old stack. */
 CODE(c_start, "sub $8,%rsp; call . + 0x1000; lea 0x4000(%rip),%rsp; call . + 0x2000;"
 	      "c_start_at: ud2");
@@ -84,6 +94,8 @@ CODE(other_stack, "push %rbp; mov %rsp,%rbp; mov 0x4000(%rip),%rsp; call . + 0x1
 		  "other_stack_at: mov %rbp,%rsp; pop %rbp; ret");
 CODE(by_preserved, "push %rbx; mov %rsp,%rbx; mov $0x200000,%rsp; call *%rdi;"
 		   "by_preserved_at: mov %rbx,%rsp; pop %rbx; ret");
+CODE(zero, "push %rbp; xor %ebp,%ebp; call . + 0x1000; zero_at: pop %rbp; ret");
+CODE(zero_for_ever, "sub $8,%rsp; xor %ebp,%ebp; call . + 0x1000; zero_for_ever_at: ud2");
 CODE(left, "push %rbp; mov %rsp,%rbp; mov $0x200000,%rsp; call *%rdi; left_at: leave; ret");
 
 /* --- code whose caller these steps do not find, but that has one -------------------------------- */
@@ -129,11 +141,14 @@ static const struct code changed[] = {
 	PIECE(c_start),
 	PIECE(c_start_frame),
 	PIECE(c_start_call),
+	PIECE(clone3),
+	PIECE(clone),
 };
 static const struct code called[] = {
 	PIECE(before_change), PIECE(aligned),          PIECE(drap),
 	PIECE(room),          PIECE(room_by_register), PIECE(room_aligned),
 	PIECE(other_stack),   PIECE(by_preserved),     PIECE(left),
+	PIECE(zero),          PIECE(zero_for_ever),
 };
 static const struct code unknown[] = {
 	PIECE(by_variable),  PIECE(long_jump),   PIECE(threads),
