@@ -399,17 +399,24 @@ static int column_descending(double a, double b)
 	return (a < b) - (a > b);
 }
 
+/* Percentages that read the same are equal: their rows do not change places all the time. */
+static int column_descending_percent(double a, double b)
+{
+	return column_descending(rint(100 * a), rint(100 * b));
+}
+
 static int column_children_compare(const struct column_context *context,
 				   const struct function_row *a, const struct function_row *b)
 {
-	return column_descending(column_children_percent(context, a),
-				 column_children_percent(context, b));
+	return column_descending_percent(column_children_percent(context, a),
+					 column_children_percent(context, b));
 }
 
 static int column_self_compare(const struct column_context *context, const struct function_row *a,
 			       const struct function_row *b)
 {
-	return column_descending(column_self_percent(context, a), column_self_percent(context, b));
+	return column_descending_percent(column_self_percent(context, a),
+					 column_self_percent(context, b));
 }
 
 static int column_samples_compare(const struct column_context *context __attribute__((unused)),

@@ -147,6 +147,32 @@ static void test_order(void)
 	snapshot_destroy(snapshot);
 }
 
+/* STACKS: two functions, whose shares are the same as shown. */
+static void check_calm(const char *const *stacks)
+{
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+	struct function_table table;
+	struct column_context context = { .snapshot = snapshot, .table = &table };
+
+	must(functions_build(snapshot, NULL, true, &table));
+	columns_sort(&context, &columns[COLUMN_SELF], table.rows, table.n);
+	check_cell(&context, COLUMN_SELF, &table.rows[0], " 50.00");
+	check_cell(&context, COLUMN_SYMBOL, &table.rows[0], "[k] a");
+	check_cell(&context, COLUMN_SYMBOL, &table.rows[1], "[k] b");
+	functions_deinit(&table);
+	snapshot_destroy(snapshot);
+}
+
+/* Rows with equal figures keep their order from refresh to refresh, whichever weighs a little more. */
+static void test_calm(void)
+{
+	static const char *const before[] = { "a 30001", "b 30000", NULL };
+	static const char *const after[] = { "a 30001", "b 30002", NULL };
+
+	check_calm(before);
+	check_calm(after);
+}
+
 int main(void)
 {
 	must(frames_create(demangle, &frames));
@@ -155,6 +181,7 @@ int main(void)
 	test_truncated_last();
 	test_totals();
 	test_order();
+	test_calm();
 	frames_destroy(frames);
 	return tap_done();
 }
