@@ -16,6 +16,7 @@ struct throttle {
 	struct snapshot_vcpu vcpus[2]; /* vCPUs in the last picture */
 	double mean_ns;
 	uint64_t max_ns;
+	const char *note; /* the resolver's; NULL: none */
 };
 
 /* A second in which TAKEN of 99 ticks gave a sample. */
@@ -31,6 +32,9 @@ static void throttle_show(struct throttle *throttle, unsigned taken)
 	snapshot->run->sampler.samples -= throttle->skipped;
 	snapshot->run->stopped.mean_ns = throttle->mean_ns;
 	snapshot->run->stopped.max_ns = throttle->max_ns;
+	if (throttle->note)
+		snprintf(snapshot->run->notes[0], sizeof(snapshot->run->notes[0]), "%s",
+			 throttle->note);
 	for (unsigned i = 0; i < 2; i++) {
 		throttle->vcpus[i].states[VCPU_RUNNING] += taken * (60 - 12 * i);
 		throttle->vcpus[i].states[VCPU_RUNNABLE] += taken * 5;
@@ -110,6 +114,7 @@ static void test_dear_stops(void)
 static void test_very_dear_stops(void)
 {
 	struct throttle throttle;
+	bool changed;
 
 	throttle_open(&throttle);
 	throttle.scene.ui->model.budget = 0.0002;
@@ -120,6 +125,14 @@ static void test_very_dear_stops(void)
 			"stops take 12.3 ms: 0.0162 Hz with --budget=0.02, "
 			"81 Hz with --budget=100",
 			true);
+	/* Another hint has its turn. */
+	throttle.note = "a note";
+	throttle_show(&throttle, 0);
+	screen_contains(&throttle.scene, 80, 24, "a note", false);
+	ui_tick(throttle.scene.ui, 10000000000, 0, &changed);
+	screen_contains(&throttle.scene, 80, 24, "a note", true);
+	screen_contains(&throttle.scene, 80, 24, "--budget", false);
+	ui_tick(throttle.scene.ui, 20000000000, 0, &changed);
 	scene_close(&throttle.scene);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The lines above the bottom line. */
+/* The line above the bottom line. */
 #include "config.h"
 
 #include "ui/header/hint.h"
@@ -10,6 +10,8 @@
 
 #include "ui/figures.h"
 #include "xtop/query/groups.h"
+
+#define HINT_TURN_NS 10000000000ULL /* time that one of two hints is shown */
 
 /* --- names ------------------------------------------------------------------------------------ */
 
@@ -104,7 +106,7 @@ static void hint_set_budget(struct hint *hint, const struct ui_model *model)
 		hint_set_long_stop(hint, model);
 }
 
-/* --- both lines ------------------------------------------------------------------------------- */
+/* --- the line --------------------------------------------------------------------------------- */
 
 static void hint_set(struct hint *hint, const struct snapshot *snapshot)
 {
@@ -122,16 +124,17 @@ static void hint_set(struct hint *hint, const struct snapshot *snapshot)
 			 strerror(snapshot_get_run(snapshot)->recording_errno));
 }
 
-static int hint_put(const char *text, struct canvas *canvas, int row)
+/* Two hints take turns. */
+static const char *hint_turn(const struct hint *hint, uint64_t now_ns)
 {
-	if (text[0])
-		canvas_put_name(canvas, row, 1, canvas_columns(canvas) - 2, STYLE_NOTICE, text);
-	return text[0] != '\0';
+	if (!hint->text[0] || !hint->budget[0])
+		return hint->text[0] ? hint->text : hint->budget;
+	return now_ns / HINT_TURN_NS % 2 ? hint->text : hint->budget;
 }
 
 int hint_draw(struct hint *hint, const struct ui_model *model, struct canvas *canvas, int row)
 {
-	int rows;
+	const char *text;
 
 	if (!model->all)
 		return 0;
@@ -139,6 +142,9 @@ int hint_draw(struct hint *hint, const struct ui_model *model, struct canvas *ca
 		hint_set(hint, model->all);
 		hint_set_budget(hint, model);
 	}
-	rows = hint_put(hint->text, canvas, row);
-	return rows + hint_put(hint->budget, canvas, row - rows);
+	text = hint_turn(hint, model->screen.now_ns);
+	if (!text[0])
+		return 0;
+	canvas_put_name(canvas, row, 1, canvas_columns(canvas) - 2, STYLE_NOTICE, text);
+	return 1;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The lines above the bottom line: what is missing from the picture, why samples are few, and what
- * would help.
+ * The line above the bottom line: what is missing from the picture, or why samples are few, and
+ * what would help.
  */
 #ifndef UI_HEADER_HINT_H
 #define UI_HEADER_HINT_H
@@ -16,7 +16,7 @@ struct hint {
 	uint64_t sequence; /* number of the picture described; 0 before the first one */
 };
 
-/* Draws up to two lines, the lower one in ROW. Returns the number of lines. */
+/* Draws one hint in ROW, if there is one. Returns the number of lines. */
 int hint_draw(struct hint *hint, const struct ui_model *model, struct canvas *canvas, int row);
 
 #endif
