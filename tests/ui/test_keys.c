@@ -10,6 +10,8 @@
 #include "ui/view.h"
 #include "ui/views/views.h"
 
+extern const struct view_ops help_ops, tree_ops;
+
 static bool keys_share_code(const struct key *one, const struct key *other, uint32_t *codep)
 {
 	for (size_t i = 0; i < KEY_MAX_CODES; i++)
@@ -49,6 +51,57 @@ static void test_table(void)
 	check(keys_find('+', &callers_ops).code == REQUEST_NONE,
 	      "+ does nothing in callers and callees");
 	check(keys_find(0, &top_ops).code == REQUEST_NONE, "code 0 is no key");
+}
+
+/* The manual's section "Keys of htop and perf": keys that people have in their fingers. */
+static void test_known_keys(void)
+{
+	static const struct {
+		uint32_t code;
+		const struct view_ops *view;
+		int request;
+		const struct view_ops *opens;
+	} known[] = {
+		{ INPUT_F(1), &top_ops, REQUEST_VIEW, &help_ops },
+		{ 'h', &top_ops, REQUEST_VIEW, &help_ops },
+		{ '?', &top_ops, REQUEST_VIEW, &help_ops },
+		{ INPUT_HOME, &top_ops, REQUEST_HOME, NULL },
+		{ INPUT_WHEEL_DOWN, &top_ops, REQUEST_DOWN, NULL },
+		{ INPUT_ENTER, &top_ops, REQUEST_OPEN, NULL },
+		{ INPUT_F(3), &top_ops, REQUEST_SEARCH, NULL },
+		{ '/', &top_ops, REQUEST_SEARCH, NULL },
+		{ INPUT_F(4), &top_ops, REQUEST_FILTER, NULL },
+		{ '\\', &top_ops, REQUEST_FILTER, NULL },
+		{ INPUT_F(5), &top_ops, REQUEST_VIEW, &tree_ops },
+		{ 't', &top_ops, REQUEST_VIEW, &tree_ops },
+		{ INPUT_F(6), &top_ops, REQUEST_SORT_NEXT, NULL },
+		{ '<', &top_ops, REQUEST_SORT_LEFT, NULL },
+		{ '>', &top_ops, REQUEST_SORT_RIGHT, NULL },
+		{ '+', &top_ops, REQUEST_UNFOLD, NULL },
+		{ '-', &top_ops, REQUEST_FOLD, NULL },
+		{ 'e', &top_ops, REQUEST_UNFOLD, NULL },
+		{ 'C', &top_ops, REQUEST_FOLD_ALL, NULL },
+		{ 'E', &tree_ops, REQUEST_UNFOLD_ALL, NULL },
+		{ '*', &tree_ops, REQUEST_UNFOLD_ALL, NULL },
+		{ 'C', &tree_ops, REQUEST_FOLD_ALL, NULL },
+		{ 'L', &tree_ops, REQUEST_THRESHOLD, NULL },
+		{ 'Z', &top_ops, REQUEST_FREEZE, NULL },
+		{ 'z', &top_ops, REQUEST_RESET, NULL },
+		{ 'K', &top_ops, REQUEST_HIDE_KERNEL, NULL },
+		{ 'U', &top_ops, REQUEST_HIDE_USER, NULL },
+		{ 'F', &top_ops, REQUEST_PERCENTS, NULL },
+		{ 'V', &top_ops, REQUEST_RAW_NAMES, NULL },
+		{ 'P', &top_ops, REQUEST_WRITE, NULL },
+		{ INPUT_F(10), &tree_ops, REQUEST_QUIT, NULL },
+		{ 'q', &top_ops, REQUEST_BACK_OR_QUIT, NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		struct request request = keys_find(known[i].code, known[i].view);
+
+		check((int)request.code == known[i].request && request.view == known[i].opens,
+		      "key %#x in %s", known[i].code, known[i].view->name);
+	}
 }
 
 static size_t help_lines(const struct view_ops *view, const struct key *list[KEYS_MAX])
@@ -195,6 +248,7 @@ static void test_prompt(void)
 int main(void)
 {
 	test_table();
+	test_known_keys();
 	test_help_fits();
 	test_bottom_names_all();
 	test_bottom();

@@ -320,7 +320,7 @@ static const struct key tree_keys[] = {
 	{ KEYS_UNFOLD, { 'l' }, .request = REQUEST_UNFOLD },
 	{ KEYS_UNFOLD, { '-', 'c', INPUT_LEFT }, .request = REQUEST_FOLD,
 	  .names = "- c Left", .help = "close it; or to its caller" },
-	{ KEYS_UNFOLD, { 'E' }, .request = REQUEST_UNFOLD_ALL,
+	{ KEYS_UNFOLD, { 'E', '*' }, .request = REQUEST_UNFOLD_ALL,
 	  .names = "E C", .help = "open all, close all" },
 	{ KEYS_UNFOLD, { 'C' }, .request = REQUEST_FOLD_ALL },
 	{ KEYS_UNFOLD, { 'L' }, .request = REQUEST_THRESHOLD,
