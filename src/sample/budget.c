@@ -4,8 +4,6 @@
 
 #include "xtop/sample/budget.h"
 
-#include <math.h>
-
 /* A stop that takes more than this part of the span's budget may overdraw it. */
 #define BUDGET_STOPS 3
 
@@ -54,7 +52,7 @@ static void budget_move_on(struct budget *budget, uint64_t now_ns)
 /* The room that must be left for a stop that takes STOP_NS. */
 static double budget_room_ns(double share, double stop_ns)
 {
-	return fmin(stop_ns, share * (double)BUDGET_SPAN_NS / BUDGET_STOPS);
+	return budget_min(stop_ns, share * (double)BUDGET_SPAN_NS / BUDGET_STOPS);
 }
 
 bool budget_allows(struct budget *budget, double share, double stop_ns, uint64_t now_ns)
@@ -62,7 +60,8 @@ bool budget_allows(struct budget *budget, double share, double stop_ns, uint64_t
 	double earned_ns = share * (double)(now_ns - budget->refilled_ns);
 
 	budget_move_on(budget, now_ns);
-	budget->credit_ns = fmin(budget->credit_ns + earned_ns, share * (double)BUDGET_SPAN_NS);
+	budget->credit_ns =
+		budget_min(budget->credit_ns + earned_ns, share * (double)BUDGET_SPAN_NS);
 	budget->refilled_ns = now_ns;
 	return budget_left_ns(budget, share, 0, 0) > budget_room_ns(share, stop_ns);
 }
@@ -82,8 +81,8 @@ double budget_left_ns(const struct budget *budget, double share, unsigned n, uin
 {
 	uint64_t spent_ns = budget->sum_ns - gone_ns;
 
-	return fmin(budget->credit_ns + share * (double)(n * BUDGET_SLOT_NS),
-		    share * (double)BUDGET_SPAN_NS - (double)spent_ns);
+	return budget_min(budget->credit_ns + share * (double)(n * BUDGET_SLOT_NS),
+			  share * (double)BUDGET_SPAN_NS - (double)spent_ns);
 }
 
 void budget_spend(struct budget *budget, uint64_t stopped_ns)

@@ -67,12 +67,12 @@ static void strata_learn_stop(struct strata *strata, unsigned n, uint64_t stoppe
 	double vcpu_ns = (double)stopped_ns / (n + 1);
 
 	if (strata->n_learned >= 4)
-		vcpu_ns = fmin(vcpu_ns, STRATA_OUTLIER * strata->vcpu_ns);
+		vcpu_ns = budget_min(vcpu_ns, STRATA_OUTLIER * strata->vcpu_ns);
 	if (strata->n_learned < STRATA_LEARN)
 		strata->n_learned++;
 	strata->vcpu_ns += (vcpu_ns - strata->vcpu_ns) / strata->n_learned;
 	strata->dear_ns += (strata->vcpu_ns - strata->dear_ns) / STRATA_DEAR;
-	strata->dear_ns = fmax(strata->dear_ns, vcpu_ns);
+	strata->dear_ns = budget_max(strata->dear_ns, vcpu_ns);
 }
 
 /* Learns how many vCPUs are stopped. SPAN: the ticks of STRATA_MEAN_S. */
@@ -80,7 +80,7 @@ static void strata_learn_parts(struct strata *strata, double parts, double span)
 {
 	double length = (double)strata->length;
 
-	strata->n_ticks = fmin(strata->n_ticks + length, fmax(span, length));
+	strata->n_ticks = budget_min(strata->n_ticks + length, budget_max(span, length));
 	strata->parts += (parts - strata->parts) * length / strata->n_ticks;
 	strata->recent_parts += (parts - strata->recent_parts) / STRATA_RECENT;
 }
@@ -93,7 +93,7 @@ static void strata_choose_most(struct strata *strata, double share)
 {
 	double n = STRATA_PART * share * (double)BUDGET_SPAN_NS / strata->vcpu_ns - 1;
 
-	strata->most = n < strata->n_vcpus ? (unsigned)fmax(n, 1) : strata->n_vcpus;
+	strata->most = n < strata->n_vcpus ? (unsigned)budget_max(n, 1) : strata->n_vcpus;
 }
 
 /* --- the next stratum ------------------------------------------------------------------------- */
@@ -106,7 +106,7 @@ static void strata_choose_most(struct strata *strata, double share)
 static double strata_find_least(const struct strata *strata, const struct budget *budget,
 				const struct strata_limits *limits, double rest)
 {
-	double cost_ns = strata->vcpu_ns * fmax(strata->parts, strata->recent_parts),
+	double cost_ns = strata->vcpu_ns * budget_max(strata->parts, strata->recent_parts),
 	       reserve_ns = strata_most_ns(strata) + strata_stop_ns(strata),
 	       slot = (double)BUDGET_SLOT_NS / (double)limits->period_ns, least = 1;
 	uint64_t gone_ns = 0;
@@ -120,9 +120,9 @@ static double strata_find_least(const struct strata *strata, const struct budget
 		gone_ns += budget_leaving_ns(budget, i);
 		left_ns = budget_left_ns(budget, limits->share, i, gone_ns) - reserve_ns;
 		if (left_ns <= 0)
-			least = fmax(1, i * slot - rest);
+			least = budget_max(1, i * slot - rest);
 		else if (i >= STRATA_SOON)
-			least = fmax(least, i * slot * fmin(1, cost_ns / left_ns));
+			least = budget_max(least, i * slot * budget_min(1, cost_ns / left_ns));
 	}
 	return least;
 }
@@ -133,10 +133,11 @@ static double strata_find_mean(struct strata *strata, double n_ticks, double sto
 {
 	double earned_ns = STRATA_SPEND * limits->share * (double)limits->period_ns,
 	       span_ns = limits->share * (double)BUDGET_SPAN_NS,
-	       most_ns = fmax(span_ns, STRATA_DEBT * strata_most_ns(strata)), even;
+	       most_ns = budget_max(span_ns, STRATA_DEBT * strata_most_ns(strata)), even;
 
 	strata->balance_ns += n_ticks * earned_ns - stopped_ns;
-	strata->balance_ns = fmax(-most_ns, fmin(most_ns / STRATA_SAVED, strata->balance_ns));
+	strata->balance_ns =
+		budget_max(-most_ns, budget_min(most_ns / STRATA_SAVED, strata->balance_ns));
 	even = strata->vcpu_ns * strata->parts / earned_ns;
 	strata->even = even;
 	if (even < STRATA_FREE)
@@ -151,7 +152,8 @@ static void strata_begin(struct strata *strata, double length, uint64_t rest)
 
 	strata->length = 1;
 	if (length > 1) {
-		strata->length = (uint64_t)(fmin(length, STRATA_MOST) + strata_random(strata));
+		strata->length =
+			(uint64_t)(budget_min(length, STRATA_MOST) + strata_random(strata));
 		before = (uint64_t)((double)strata->length * strata_random(strata));
 	}
 	strata->wait = rest + 1 + before;
@@ -162,8 +164,8 @@ static void strata_begin(struct strata *strata, double length, uint64_t rest)
 /* For how many ticks of its own stratum a sample stands. The others are owed. */
 static uint64_t strata_weigh(const struct strata *strata, const struct strata_limits *limits)
 {
-	double most = fmax(STRATA_HEAVY * fmax(strata->even, limits->stride),
-			   STRATA_HEAVY_S * 1e9 / (double)limits->period_ns);
+	double most = budget_max(STRATA_HEAVY * budget_max(strata->even, limits->stride),
+				 STRATA_HEAVY_S * 1e9 / (double)limits->period_ns);
 
 	return most < (double)strata->length ? (uint64_t)most : strata->length;
 }
@@ -187,7 +189,7 @@ uint64_t strata_sample(struct strata *strata, unsigned n, uint64_t stopped_ns,
 		strata_choose_most(strata, limits->share);
 	strata_learn_parts(strata, n ? n + 1 : 0, STRATA_MEAN_S * a_second);
 	mean = strata_find_mean(strata, (double)(length + over), (double)stopped_ns, limits);
-	least = fmax(strata_find_least(strata, budget, limits, (double)rest), limits->stride);
-	strata_begin(strata, fmax(mean, least), rest);
+	least = budget_max(strata_find_least(strata, budget, limits, (double)rest), limits->stride);
+	strata_begin(strata, budget_max(mean, least), rest);
 	return weight + paid;
 }

@@ -22,6 +22,17 @@
 #define BUDGET_ADVANCE_NS 2000000000ULL /* time whose share may be spent at the start */
 #define BUDGET_WINDOW_NS 1000000000ULL /* shares and rates are measured over this time */
 
+/* The smaller and the larger number. libm's functions are calls, because of NaN. */
+static inline double budget_min(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+static inline double budget_max(double a, double b)
+{
+	return a > b ? a : b;
+}
+
 struct budget {
 	uint64_t stopped_ns[BUDGET_SLOTS]; /* by slot, in a circle */
 	uint64_t sum_ns;                   /* stopped time in all slots */
