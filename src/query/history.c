@@ -419,15 +419,16 @@ void history_shares(const struct history *history, uint64_t sequence, uint32_t f
 
 	for (size_t i = 0; i < n; i++) {
 		const struct history_moment *moment;
-		const struct history_share *share = NULL;
+		const struct history_share *share;
 
 		percents[i] = -1;
 		if (i + end < n)
 			continue;
 		moment = history_moment(history, end + i - n);
-		if (moment->shares)
-			share = bsearch(&key, moment->shares, moment->n_shares,
-					sizeof(*moment->shares), share_by_frame);
+		if (!moment->n_shares)
+			continue; /* there was no sample */
+		share = bsearch(&key, moment->shares, moment->n_shares, sizeof(*moment->shares),
+				share_by_frame);
 		percents[i] = share ? share->percent : 0;
 	}
 }

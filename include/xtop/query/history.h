@@ -53,7 +53,7 @@ const struct snapshot *history_head(const struct history *history, size_t moment
 /*
  * The shares of FRAME, a group (struct frame), in percent of the samples between two moments.
  * Writes N numbers, the oldest first; the last one belongs to the moment of SEQUENCE. Negative: no
- * moment.
+ * moment, or no sample in it.
  */
 void history_shares(const struct history *history, uint64_t sequence, uint32_t frame, size_t n,
 		    float *percents);

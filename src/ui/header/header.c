@@ -282,7 +282,7 @@ static void header_add_samples(const struct ui_model *model, struct line *line)
 
 	line_add(line, false, 2, STYLE_NORMAL, "%s samples",
 		 format_count(snapshot->resolver.samples, count));
-	if (worth > 0 && fabs(samples - worth) > samples / 10)
+	if (worth > 0 && fabs(samples - worth) > fmax(samples / 10, 0.5))
 		line_add(line, false, 6, STYLE_NORMAL, "worth %s",
 			 format_count((uint64_t)(worth + 0.5), worth_count));
 }
@@ -386,7 +386,7 @@ static void header_add_selection(const struct ui_model *model, struct line *line
 		line_add(line, true, 2, STYLE_NOTICE, "no kernel (K)");
 	if (selection->hide_user)
 		line_add(line, true, 2, STYLE_NOTICE, "no user (U)");
-	if (model->rc->fold)
+	if (model->rc->fold && model->n_folded)
 		line_add(line, true, 2, STYLE_NOTICE, "… %zu folded (x)", model->n_folded);
 	if (guest->process != FRAME_NONE && model->all)
 		line_add(line, true, 1, STYLE_NOTICE, "only %.60s",

@@ -51,22 +51,33 @@ static double minutes_gap(const struct sampler_counts *from, const struct sample
 	return all > 0 ? gap / all : 0;
 }
 
+/* The ticks of all vCPUs together, from moment FIRST, or from a later reset of the profile. */
+static struct snapshot_vcpu minutes_sum(const struct snapshot *from, const struct snapshot *to)
+{
+	static const struct snapshot_vcpu none;
+	bool was_reset = snapshot_was_reset(from, to);
+	struct snapshot_vcpu sum = { .user = 0 };
+
+	for (unsigned i = 0; i < to->run->n_vcpus && i < from->run->n_vcpus; i++)
+		vcpu_add_increase(&sum, 1, was_reset ? &none : &from->run->vcpus[i],
+				  &to->run->vcpus[i]);
+	return sum;
+}
+
 /*
- * The load of all vCPUs together, from moment FIRST, or from a later reset of the profile, to
- * moment LAST.
+ * The load from moment FIRST to moment LAST. If no sample came in between, because the budget pays
+ * for few, the load is the one since the sample before.
  */
 static struct minutes_load minutes_load(const struct history *history, size_t first, size_t last)
 {
 	const struct snapshot *from = history_head(history, first),
 			      *to = history_head(history, last);
-	static const struct snapshot_vcpu none;
-	bool was_reset = snapshot_was_reset(from, to);
-	struct snapshot_vcpu sum = { .user = 0 };
+	struct snapshot_vcpu sum = minutes_sum(from, to);
 	struct vcpu_shares shares;
 
-	for (unsigned i = 0; i < to->run->n_vcpus && i < from->run->n_vcpus; i++)
-		vcpu_add_increase(&sum, 1, was_reset ? &none : &from->run->vcpus[i],
-				  &to->run->vcpus[i]);
+	while (first && !(snapshot_vcpu_ticks(&sum) > 0) &&
+	       to->run->sampler.state == SAMPLER_RUNNING)
+		sum = minutes_sum(history_head(history, --first), to);
 	shares = vcpu_shares_of(&sum);
 	return (struct minutes_load){ .busy = shares.user + shares.kernel + shares.lock,
 				      .steal = shares.steal,
