@@ -468,7 +468,7 @@ static bool sampler_sleep(struct sampler *sampler, enum sampler_state state)
 	else if (!sampler_is_on_hold(sampler))
 		n_skipped = ticks_find_skipped(ticks, period_ns);
 	sampler_end_stops(sampler, 2 * (1 + n_skipped) * period_ns);
-	goes_on = ticks_sleep(ticks, sampler->now_ns, period_ns, n_skipped);
+	goes_on = ticks_sleep(ticks, period_ns, n_skipped);
 	sampler->now_ns = ticks->woke_ns;
 	return goes_on;
 }

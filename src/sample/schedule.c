@@ -196,9 +196,10 @@ static void ticks_count_skipped(struct ticks *ticks, uint64_t n)
 	ticks->counts->skipped_budget += n;
 }
 
-bool ticks_sleep(struct ticks *ticks, uint64_t now_ns, uint64_t period_ns, uint64_t n_skipped)
+bool ticks_sleep(struct ticks *ticks, uint64_t period_ns, uint64_t n_skipped)
 {
 	struct deadline *deadline = &ticks->deadline;
+	uint64_t now_ns = clock_now_ns();
 
 	ticks->period_ns = period_ns;
 	deadline_skip(deadline, n_skipped);

@@ -3,8 +3,8 @@
  * Stops a Xen guest, reads its registers and releases it: raw domctls through libxencall, in
  * preallocated hypercall memory. In the sampler's process.
  *
- *   look     multicall [ getdomaininfo, getvcpuinfo of every vCPU ]    the guest runs; a look at
- *            the only vCPU makes the first call alone. So does look_life(), or it asks for one vCPU
+ *   look     multicall [ getdomaininfo, getvcpuinfo of every vCPU ]    the guest runs; look_life()
+ *            and a look at the only vCPU make the first call alone
  *   stop     multicall [ pausedomain, getvcpucontext of those wanted ]; getvcpuinfo of those that
  *            seem not to have run since the last stop
  *   release  multicall [ unpausedomain ]
@@ -49,9 +49,6 @@ struct domctl_guest {
 	struct stop_area *area;
 	const struct domctl_batch *release;
 	uint64_t looked_ns;
-	/* The first vCPU that ran in the last look at all of them, and for how long it had run. */
-	unsigned watched;
-	uint64_t watched_ns;
 	/* time for which our own calls have paused vCPUs since the last look reported it */
 	uint64_t paused_ns;
 	bool expected; /* the area's alarm is set */
@@ -183,45 +180,9 @@ static bool domctl_look_calls(struct domctl_guest *guest, unsigned n, struct gue
 	return true;
 }
 
-/* Whether the watched vCPU runs, and has run since it was last looked at. Then the guest lives. */
-static bool domctl_watched_runs(struct domctl_guest *guest)
-{
-	struct domctl_batch *batch = &guest->area->look;
-	multicall_entry_t *entry = &batch->entries[1 + guest->watched];
-	const struct xen_domctl *domctl = &batch->domctls[1 + guest->watched];
-	uint64_t before_ns = guest->watched_ns;
-
-	if (!before_ns ||
-	    xencall2(guest->call, __HYPERVISOR_multicall, (unsigned long)entry, 1) != 0 ||
-	    domctl_vcpu_state(entry, domctl) != VCPU_RUNNING)
-		return false;
-	guest->watched_ns = domctl->u.getvcpuinfo.cpu_time;
-	return guest->watched_ns > before_ns;
-}
-
-/*
- * Xen describes a domain by all of its vCPUs: 5,500 instructions with 32 of them. A vCPU that runs
- * shows for a part of that that nobody has paused the guest or ended it. If the guest has given
- * pages back, the next look says so.
- */
 static bool domctl_look_life(void *context, struct guest_look *look)
 {
-	struct domctl_guest *guest = context;
-
-	if (guest->n_vcpus == 1 || look->life != GUEST_RUNS || !domctl_watched_runs(guest))
-		return domctl_look_calls(guest, 1, look);
-	look->paused_ns = domctl_take_pauses(guest);
-	return true;
-}
-
-static void domctl_watch(struct domctl_guest *guest, const struct guest_look *look)
-{
-	guest->watched_ns = 0;
-	for (unsigned i = 0; i < guest->n_vcpus && !guest->watched_ns; i++)
-		if (look->states[i] == VCPU_RUNNING) {
-			guest->watched = i;
-			guest->watched_ns = look->cpu_ns[i];
-		}
+	return domctl_look_calls(context, 1, look);
 }
 
 /*
@@ -259,7 +220,6 @@ static bool domctl_look(void *context, struct guest_look *look)
 		look->states[i] = domctl_vcpu_state(&batch->entries[1 + i], &batch->domctls[1 + i]);
 		look->cpu_ns[i] = batch->domctls[1 + i].u.getvcpuinfo.cpu_time;
 	}
-	domctl_watch(guest, look);
 	return true;
 }
 

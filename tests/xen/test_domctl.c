@@ -68,34 +68,6 @@ static void test_vcpus(void)
 	looks_vcpus(VCPU_IS_DOWN | VCPU_IS_BLOCKED, VCPU_OFFLINE, "offline");
 }
 
-/*
- * A vCPU that runs and has run shows that the guest lives. Xen is asked for the guest only if it
- * does not: then the made-up Xen says "paused".
- */
-static void test_watched_vcpu(void)
-{
-	struct guest_look look = { .life = GUEST_GONE };
-
-	xen.vcpus = VCPU_IS_RUNNING;
-	guest.ops->look(guest.context, &look);
-	xen.flags = 1 << 3; /* Xen 4.17 public/domctl.h, XEN_DOMINF_paused */
-	xen.ran_ns[0] = 5;
-	check(guest.ops->look_life(guest.context, &look) && look.life == GUEST_RUNS,
-	      "the vCPU has run: nothing else is asked");
-	check(guest.ops->look_life(guest.context, &look) && look.life == GUEST_PAUSED_BY_OTHERS,
-	      "it has not run since: Xen is asked for the guest");
-	xen.ran_ns[0] = 6;
-	check(guest.ops->look_life(guest.context, &look) && look.life == GUEST_PAUSED_BY_OTHERS,
-	      "a pause ends when Xen says so");
-	look.life = GUEST_RUNS;
-	xen.vcpus = 0;
-	xen.ran_ns[0] = 7;
-	check(guest.ops->look_life(guest.context, &look) && look.life == GUEST_PAUSED_BY_OTHERS,
-	      "it has run, and does not run now");
-	xen.flags = 0;
-	xen.ran_ns[0] = 0;
-}
-
 /* A domain with one vCPU needs one call: what Xen says of the domain is true of its vCPU. */
 static void test_only_vcpu(void)
 {
@@ -298,7 +270,6 @@ int main(void)
 	open_guest();
 	test_looks();
 	test_vcpus();
-	test_watched_vcpu();
 	test_only_vcpu();
 	test_peek();
 	test_modes();
