@@ -411,6 +411,24 @@ struct xtop_error *history_get_range(const struct history *history, size_t first
 	return error;
 }
 
+static double history_ticks(const struct snapshot *head)
+{
+	double ticks = 0;
+
+	for (unsigned i = 0; head->run && i < head->run->n_vcpus; i++)
+		ticks += snapshot_vcpu_ticks(&head->run->vcpus[i]);
+	return ticks;
+}
+
+/* Whether there was a sample between MOMENT and the one before, perhaps of an idle guest. */
+static bool history_was_sampled(const struct history *history, size_t moment)
+{
+	const struct snapshot *head = history_head(history, moment);
+	double before = moment ? history_ticks(history_head(history, moment - 1)) : 0;
+
+	return !head->run || history_ticks(head) != before;
+}
+
 void history_shares(const struct history *history, uint64_t sequence, uint32_t frame, size_t n,
 		    float *percents)
 {
@@ -425,10 +443,11 @@ void history_shares(const struct history *history, uint64_t sequence, uint32_t f
 		if (i + end < n)
 			continue;
 		moment = history_moment(history, end + i - n);
-		if (!moment->n_shares)
-			continue; /* there was no sample */
-		share = bsearch(&key, moment->shares, moment->n_shares, sizeof(*moment->shares),
-				share_by_frame);
+		if (!moment->n_shares && !history_was_sampled(history, end + i - n))
+			continue;
+		share = moment->n_shares ? bsearch(&key, moment->shares, moment->n_shares,
+						   sizeof(*moment->shares), share_by_frame)
+					 : NULL;
 		percents[i] = share ? share->percent : 0;
 	}
 }

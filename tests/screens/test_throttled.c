@@ -69,6 +69,7 @@ static void test_one_long_stop(void)
 	for (unsigned i = 0; i < 5; i++) {
 		throttle_show(&throttle, 0);
 		screen_contains(&throttle.scene, 80, 24, " 0 of 99 Hz", false);
+		screen_contains(&throttle.scene, 80, 24, "busy 0 ", false);
 		screen_contains(&throttle.scene, 80, 24, "  65   vCPU1", true);
 	}
 	screen_contains(&throttle.scene, 80, 24, "67.4 of 99 Hz (budget)", true);
