@@ -21,7 +21,7 @@
 #include <math.h>
 
 #include "export/host_json.h"
-#include "xtop/query/exit_names.h"
+#include "xtop/profile/exit_names.h"
 #include "xtop/query/takers_advice.h"
 
 #define EXITS_CAUSES 3 /* functions of one reason in the table */

@@ -82,7 +82,7 @@ struct exits {
 	uint64_t first, newest; /* TSC */
 	double last_span_ns, live_span_ns;
 	uint64_t records, lost, bad, refused;
-	size_t n_entries, n_pairs;
+	size_t n_entries, n_pairs, n_named;
 	struct exits_entry *entries;
 	struct exits_pair *pairs;
 	struct hash_table entry_index, pair_index;
@@ -126,7 +126,7 @@ void exits_reset(struct exits *exits)
 {
 	hash_table_deinit(&exits->entry_index);
 	hash_table_deinit(&exits->pair_index);
-	exits->n_entries = exits->n_pairs = 0;
+	exits->n_entries = exits->n_pairs = exits->n_named = 0;
 	exits->first = exits->newest = 0;
 	exits->last_span_ns = exits->live_span_ns = 0;
 	exits->records = exits->lost = exits->bad = exits->refused = 0;
@@ -212,7 +212,8 @@ static uint32_t exits_find_or_add_row(struct exits *exits, const struct exit_rea
 	if (exits->n_entries == EXITS_MAX_ROWS ||
 	    !hash_table_add(&exits->entry_index, hash, (uint32_t)exits->n_entries))
 		return HASH_NONE;
-	exits->entries[exits->n_entries] = (struct exits_entry){ .row.reason = *reason };
+	exits->entries[exits->n_entries] =
+		(struct exits_entry){ .row = { .reason = *reason, .frame = UINT32_MAX } };
 	return (uint32_t)exits->n_entries++;
 }
 
@@ -523,6 +524,15 @@ void exits_add(struct exits *exits, unsigned cpu, const void *bytes, size_t size
 		memcpy(batch.cpu->left, words, 4 * n);
 		batch.cpu->left_bytes = 4 * n;
 		return;
+	}
+}
+
+void exits_name_rows(struct exits *exits, exits_name_row_fn *name, void *context)
+{
+	for (; exits->n_named < exits->n_entries; exits->n_named++) {
+		struct exits_row *row = &exits->entries[exits->n_named].row;
+
+		row->frame = name(context, &row->reason);
 	}
 }
 

@@ -7,11 +7,13 @@
 
 #include "profile/resolver_state.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "profile/names.h"
 #include "profile/xen_rows.h"
+#include "xtop/profile/exit_names.h"
 #include "xtop/profile/exits.h"
 #include "xtop/supervise/takers_source.h"
 #include "xtop/supervise/trace_source.h"
@@ -45,6 +47,16 @@ static uint32_t resolver_name_exit(void *context, uint64_t address)
 		->frame;
 }
 
+/* The frame "[exit CPUID leaf 0xb]". */
+static uint32_t resolver_name_reason(void *context, const struct exit_reason *reason)
+{
+	struct resolver *resolver = context;
+	char name[EXIT_NAME_BYTES], text[EXIT_NAME_BYTES + 8];
+
+	snprintf(text, sizeof(text), "[exit %s]", exit_name(reason, name));
+	return frames_intern(resolver->frames, FRAME_KIND_MARK, text, NULL, 0);
+}
+
 static void resolver_begin_exits(struct resolver_exits *exits)
 {
 	struct trace_hello *hello = &exits->hello;
@@ -70,6 +82,7 @@ static void resolver_add_chunk(struct resolver *resolver, struct resolver_exits 
 	else
 		exits_add(exits->exits, exits->chunk.cpu, exits->chunk.bytes,
 			  exits->chunk.size_bytes, resolver_name_exit, resolver);
+	exits_name_rows(exits->exits, resolver_name_reason, resolver);
 }
 
 /* Creates what is known of exits when it is first needed. NULL: out of memory. */

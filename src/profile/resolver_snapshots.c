@@ -107,8 +107,10 @@ static void resolver_weigh(const struct resolver *resolver, const struct snapsho
 {
 	for (size_t i = 0; i < snapshot->n_nodes; i++) {
 		const struct snapshot_node *node = &snapshot->nodes[i];
-		uint32_t frame = resolver_is_xen_row(resolver, node->frame)
-					 ? snapshot->nodes[node->parent].frame
+		const struct snapshot_node *xen = &snapshot->nodes[node->parent];
+		/* Rows of exits stand below "[xen]", which stands below the function. */
+		uint32_t frame = resolver_is_xen_row(resolver, xen->frame)
+					 ? snapshot->nodes[xen->parent].frame
 					 : node->frame;
 
 		if (frame_get_function(frames_get(snapshot->frames, frame), frame) !=

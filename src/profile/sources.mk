@@ -16,6 +16,8 @@ libxtop_a_SOURCES += \
 	src/profile/crash.c \
 	src/profile/decay.h \
 	include/xtop/profile/exits.h \
+	include/xtop/profile/exit_names.h \
+	src/profile/exit_names.c \
 	src/profile/exits.c \
 	src/profile/resolver_exits.c \
 	src/profile/fold.c \

@@ -7,15 +7,21 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define XEN_ROWS_MAX (2U << 20) /* nodes of a snapshot with such rows */
+
 /* Weights of one function, in ticks. */
 struct xen_function {
 	double self_live, self_ticks; /* all of it */
 	double xen_live, xen_ticks;   /* what was spent in Xen */
+	size_t first_cause;           /* number of its first cause, plus 1; 0: it has none */
+	size_t n_causes;
 };
 
 struct xen_rows {
 	struct snapshot *snapshot;
 	struct xen_function *functions; /* by frame */
+	size_t *next;                   /* by cause: the function's next one, plus 1; 0: none */
+	double live_scale, ticks_scale; /* ticks that a nanosecond of the trace stands for */
 	uint32_t frame;
 };
 
@@ -23,11 +29,6 @@ static struct xen_function *xen_function_of(const struct xen_rows *rows, uint32_
 {
 	return &rows->functions[frame_get_function(frames_get(rows->snapshot->frames, frame),
 						   frame)];
-}
-
-static double xen_part(double xen, double self)
-{
-	return self > 0 ? fmin(xen / self, 1) : 0;
 }
 
 /* The time in which live weights were gathered, each moment with what is left of its weight. */
@@ -38,16 +39,25 @@ static double xen_live_span_ns(double elapsed_ns, double half_life_ns)
 }
 
 /*
- * Sums up what each function has. Xen may have been traced for a part of the profile's time only:
- * then the exits of that part stand for all.
+ * Xen may have been traced for a part of the profile's time only: then the exits of that part stand
+ * for all.
  */
-static void xen_rows_sum(struct xen_rows *rows, double ns_per_tick, double half_life_ns)
+static void xen_rows_set_scales(struct xen_rows *rows, double ns_per_tick, double half_life_ns)
 {
 	const struct snapshot *snapshot = rows->snapshot;
 	const struct exits_table *exits = snapshot->run->exits;
 	double elapsed_ns = (double)(snapshot->time_ns - snapshot->started_ns);
-	double live = xen_live_span_ns(elapsed_ns, half_life_ns) / exits->live_span_ns;
-	double ticks = elapsed_ns / exits->span_ns;
+
+	rows->live_scale =
+		xen_live_span_ns(elapsed_ns, half_life_ns) / exits->live_span_ns / ns_per_tick;
+	rows->ticks_scale = elapsed_ns / exits->span_ns / ns_per_tick;
+}
+
+/* Sums up what each function has. */
+static void xen_rows_sum(struct xen_rows *rows)
+{
+	const struct snapshot *snapshot = rows->snapshot;
+	const struct exits_table *exits = snapshot->run->exits;
 
 	for (size_t i = 0; i < snapshot->n_nodes; i++) {
 		struct xen_function *function = xen_function_of(rows, snapshot->nodes[i].frame);
@@ -55,34 +65,50 @@ static void xen_rows_sum(struct xen_rows *rows, double ns_per_tick, double half_
 		function->self_live += snapshot->nodes[i].self_live;
 		function->self_ticks += snapshot->nodes[i].self_ticks;
 	}
-	for (size_t i = 0; i < exits->n_causes; i++) {
+	for (size_t i = exits->n_causes; i-- > 0;) {
 		const struct exits_cause *cause = &exits->causes[i];
 		struct xen_function *function;
 
-		if (cause->frame >= snapshot->n_frames)
+		if (cause->frame >= snapshot->n_frames || !(cause->total.ns > 0) ||
+		    exits->rows[cause->row].frame >= snapshot->n_frames)
 			continue;
 		function = xen_function_of(rows, cause->frame);
-		function->xen_live += cause->live.ns * live / ns_per_tick;
-		function->xen_ticks += cause->total.ns * ticks / ns_per_tick;
+		function->xen_live += cause->live.ns * rows->live_scale;
+		function->xen_ticks += cause->total.ns * rows->ticks_scale;
+		function->n_causes++;
+		rows->next[i] = function->first_cause;
+		function->first_cause = i + 1;
 	}
 }
 
-/* Moves the part of NODE's own weight that was spent in Xen to XEN. Returns false if it is 0. */
-static bool xen_rows_split(const struct xen_rows *rows, struct snapshot_node *node,
-			   struct snapshot_node *xen)
+/* The part of a weight XEN in all of SELF; no function has more in Xen than in all. */
+static double xen_factor(double weight, double self, double xen)
+{
+	return self > 0 && xen > 0 ? weight / fmax(self, xen) : 0;
+}
+
+/* Moves the part of NODE's own weight that was spent in Xen for CAUSE to ROW, below XEN. */
+static void xen_rows_move(const struct xen_rows *rows, const struct exits_cause *cause,
+			  struct snapshot_node *node, struct snapshot_node *xen,
+			  struct snapshot_node *row)
 {
 	const struct xen_function *function = xen_function_of(rows, node->frame);
-	double live = node->self_live * xen_part(function->xen_live, function->self_live);
-	double ticks = node->self_ticks * xen_part(function->xen_ticks, function->self_ticks);
-	uint64_t n = node->self_ticks > 0
-			     ? (uint64_t)((double)node->self_total * ticks / node->self_ticks + 0.5)
-			     : 0;
+	/* What NODE had before: its own weight and what has moved already. */
+	double all_live = node->self_live + xen->children_live;
+	double all_ticks = node->self_ticks + xen->children_ticks;
+	double live = cause->live.ns * rows->live_scale *
+		      xen_factor(all_live, function->self_live, function->xen_live);
+	double ticks = cause->total.ns * rows->ticks_scale *
+		       xen_factor(all_ticks, function->self_ticks, function->xen_ticks);
+	uint64_t n =
+		(uint64_t)((double)(node->self_total + xen->children_total) * ticks / all_ticks);
 
-	if (!(ticks > 0))
-		return false;
-	*xen = (struct snapshot_node){
-		.frame = rows->frame,
-		.depth = node->depth + 1,
+	live = fmin(live, node->self_live);
+	ticks = fmin(ticks, node->self_ticks);
+	n = n < node->self_total ? n : node->self_total;
+	*row = (struct snapshot_node){
+		.frame = rows->snapshot->run->exits->rows[cause->row].frame,
+		.depth = node->depth + 2,
 		.self_live = live,
 		.children_live = live,
 		.self_ticks = ticks,
@@ -90,40 +116,60 @@ static bool xen_rows_split(const struct xen_rows *rows, struct snapshot_node *no
 		.self_total = n,
 		.children_total = n,
 	};
+	xen->children_live += live;
+	xen->children_ticks += ticks;
+	xen->children_total += n;
 	node->self_live -= live;
 	node->self_ticks -= ticks;
 	node->self_total -= n;
-	return true;
 }
 
-/* Whether NODE gets a row: it has weight of its own, and its function exits. */
-static bool xen_rows_wants(const struct xen_rows *rows, const struct snapshot_node *node)
+/* How many rows NODE gets: none without weight of its own, or if its function does not exit. */
+static size_t xen_rows_count(const struct xen_rows *rows, const struct snapshot_node *node)
 {
-	return node->self_ticks > 0 && xen_function_of(rows, node->frame)->xen_ticks > 0 &&
-	       node->depth < SNAPSHOT_MAX_DEPTH;
+	size_t n = xen_function_of(rows, node->frame)->n_causes;
+
+	return node->self_ticks > 0 && n && node->depth + 1 < SNAPSHOT_MAX_DEPTH ? n + 1 : 0;
 }
 
-/* Copies the nodes to NODES, each new row just below its node. PLACES: where each node went. */
+/* Fills in the rows of the node at NODES[AT], which stand behind it. */
+static void xen_rows_fill(const struct xen_rows *rows, struct snapshot_node *nodes, uint32_t at)
+{
+	const struct exits_table *exits = rows->snapshot->run->exits;
+	struct snapshot_node *node = &nodes[at], *xen = &nodes[at + 1];
+	uint32_t n = at + 2;
+
+	*xen = (struct snapshot_node){ .frame = rows->frame,
+				       .depth = node->depth + 1,
+				       .parent = at };
+	for (size_t i = xen_function_of(rows, node->frame)->first_cause; i; i = rows->next[i - 1]) {
+		xen_rows_move(rows, &exits->causes[i - 1], node, xen, &nodes[n]);
+		nodes[n].parent = at + 1;
+		nodes[n].end = n + 1;
+		n++;
+	}
+	xen->end = n;
+}
+
+/* Copies the nodes to NODES, with the new rows. PLACES: where each node went. */
 static void xen_rows_copy(const struct xen_rows *rows, struct snapshot_node *nodes,
 			  uint32_t *places)
 {
 	const struct snapshot *snapshot = rows->snapshot;
-	uint32_t n = 0;
+	uint32_t at = 0;
 
 	for (size_t i = 0; i < snapshot->n_nodes; i++) {
 		const struct snapshot_node *node = &snapshot->nodes[i];
-		uint32_t at = n++;
+		size_t n = xen_rows_count(rows, node);
 
 		places[i] = at;
 		nodes[at] = *node;
 		nodes[at].parent = places[node->parent];
-		if (!xen_rows_wants(rows, node) || !xen_rows_split(rows, &nodes[at], &nodes[n]))
-			continue;
-		nodes[n].parent = at;
-		nodes[n].end = n + 1;
-		n++;
+		if (n)
+			xen_rows_fill(rows, nodes, at);
+		at += 1 + (uint32_t)n;
 	}
-	places[snapshot->n_nodes] = n;
+	places[snapshot->n_nodes] = at;
 	for (size_t i = 0; i < snapshot->n_nodes; i++)
 		nodes[places[i]].end = places[snapshot->nodes[i].end];
 }
@@ -132,14 +178,18 @@ static void xen_rows_copy(const struct xen_rows *rows, struct snapshot_node *nod
 static void xen_rows_insert(const struct xen_rows *rows)
 {
 	struct snapshot *snapshot = rows->snapshot;
-	struct snapshot_node *nodes = calloc(2 * snapshot->n_nodes, sizeof(*nodes));
 	uint32_t *places = calloc(snapshot->n_nodes + 1, sizeof(*places));
+	struct snapshot_node *nodes;
+	size_t n = snapshot->n_nodes;
 
+	for (size_t i = 0; i < snapshot->n_nodes; i++)
+		n += xen_rows_count(rows, &snapshot->nodes[i]);
+	nodes = n <= XEN_ROWS_MAX ? calloc(n, sizeof(*nodes)) : NULL;
 	if (nodes && places) {
 		xen_rows_copy(rows, nodes, places);
 		free(snapshot->nodes);
 		snapshot->nodes = nodes;
-		snapshot->n_nodes = places[snapshot->n_nodes];
+		snapshot->n_nodes = n;
 		nodes = NULL;
 	}
 	free(nodes);
@@ -156,12 +206,15 @@ void xen_rows_add(struct snapshot *snapshot, uint32_t frame, double ns_per_tick,
 	    !(ns_per_tick > 0) || !snapshot->n_nodes || frame >= snapshot->n_frames)
 		return;
 	rows.functions = calloc(snapshot->n_frames, sizeof(*rows.functions));
-	if (!rows.functions)
-		return;
-	xen_rows_sum(&rows, ns_per_tick, (double)half_life_ns);
-	xen_rows_insert(&rows);
-	for (size_t i = 0; i < snapshot->n_nodes; i++)
-		if (snapshot->nodes[i].frame == frame)
-			exits->xen_ticks += snapshot->nodes[i].self_live;
+	rows.next = calloc(exits->n_causes + 1, sizeof(*rows.next));
+	if (rows.functions && rows.next) {
+		xen_rows_set_scales(&rows, ns_per_tick, (double)half_life_ns);
+		xen_rows_sum(&rows);
+		xen_rows_insert(&rows);
+		for (size_t i = 0; i < snapshot->n_nodes; i++)
+			if (snapshot->nodes[i].frame == frame)
+				exits->xen_ticks += snapshot->nodes[i].children_live;
+	}
 	free(rows.functions);
+	free(rows.next);
 }

@@ -2,8 +2,9 @@
 /*
  * Rows "[xen]" of a profile while Xen is traced. A sample that is taken while a vCPU is in Xen
  * shows the instruction that exited. So a function's own weight has the time that Xen takes for it.
- * The trace tells this time by function. It becomes the weight of a row below the function; where a
- * function has several callers, each chain gets the same part.
+ * The trace tells this time by function and reason. It becomes the weight of rows "[exit ...]"
+ * below "[xen]" below the function. Where a function has several callers, each chain gets the same
+ * part.
  */
 #ifndef PROFILE_XEN_ROWS_H
 #define PROFILE_XEN_ROWS_H

@@ -16,7 +16,6 @@ libxtop_a_SOURCES += \
 	include/xtop/query/selection.h \
 	include/xtop/query/hypercalls.h \
 	include/xtop/query/locks.h \
-	include/xtop/query/exit_names.h \
 	include/xtop/query/takers_advice.h \
 	include/xtop/query/waits.h \
 	include/xtop/query/weights.h \
@@ -51,6 +50,5 @@ libxtop_a_SOURCES += \
 	src/query/remove_functions.c \
 	src/query/remove_functions.h \
 	src/query/selection.c \
-	src/query/exit_names.c \
 	src/query/takers_advice.c \
 	src/query/waits.c

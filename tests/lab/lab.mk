@@ -31,7 +31,7 @@ include $(srcdir)/tests/guests/workload/workload.mk
 include $(srcdir)/tests/guests/busy/busy.mk
 
 noinst_PROGRAMS += tests/lab/clock_error tests/lab/flood tests/lab/follow tests/lab/inside tests/lab/kills \
-	tests/lab/live_text tests/lab/trace_file tests/lab/walls
+	tests/lab/live_text tests/lab/trace_file tests/lab/traced tests/lab/walls
 
 tests_lab_inside_SOURCES = tests/lab/inside.c tests/lab/inside_chain.c tests/lab/inside_layout.c \
 	tests/lab/inside_processes.c tests/lab/inside_symbols.c tests/lab/inside_waits.c

@@ -12,7 +12,7 @@
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
 #include "xtop/profile/exits.h"
-#include "xtop/query/exit_names.h"
+#include "xtop/profile/exit_names.h"
 
 #define GUEST 5
 #define KHZ   2000000 /* 2 cycles are a nanosecond */

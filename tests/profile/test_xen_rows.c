@@ -2,6 +2,7 @@
 /* Rows "[xen]": a function's own weight is divided into guest code and time in Xen. */
 #include "config.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,12 +16,13 @@
 #define SPAN_NS 1000000000ULL
 
 static struct frames *frames;
-static uint32_t alpha, beta, xen;
+static uint32_t alpha, beta, xen, exits[2];
 
 /* alpha has 60 ticks, and 40 below beta, which has 20 of its own. */
 static struct snapshot *make(double traced_ns, double in_xen_ns)
 {
-	struct exits_cause *cause = calloc(1, sizeof(*cause));
+	struct exits_cause *causes = calloc(2, sizeof(*causes));
+	struct exits_row *rows = calloc(2, sizeof(*rows));
 	struct snapshot *snapshot;
 	struct profile *profile;
 
@@ -36,11 +38,16 @@ static struct snapshot *make(double traced_ns, double in_xen_ns)
 		.tracing = true,
 		.live_span_ns = traced_ns,
 		.span_ns = traced_ns,
-		.n_causes = 1,
-		.causes = cause,
+		.n_rows = 2,
+		.rows = rows,
+		.n_causes = 2,
+		.causes = causes,
 	};
-	cause->frame = alpha;
-	cause->live.ns = cause->total.ns = in_xen_ns;
+	for (unsigned i = 0; i < 2; i++) {
+		rows[i].frame = exits[i];
+		causes[i] = (struct exits_cause){ .row = i, .frame = alpha };
+		causes[i].live.ns = causes[i].total.ns = in_xen_ns * (i ? 0.2 : 0.8);
+	}
 	xen_rows_add(snapshot, xen, TICK_NS, 0);
 	return snapshot;
 }
@@ -69,7 +76,7 @@ static void check_tree(const struct snapshot *snapshot)
 		const struct snapshot_node *node = &snapshot->nodes[i];
 
 		sums[i] += node->self_ticks;
-		right &= sums[i] == node->children_ticks && node->end > i &&
+		right &= fabs(sums[i] - node->children_ticks) < 1e-6 && node->end > i &&
 			 node->end <= snapshot->nodes[node->parent].end &&
 			 (!i || node->depth == snapshot->nodes[node->parent].depth + 1);
 		if (i)
@@ -81,18 +88,22 @@ static void check_tree(const struct snapshot *snapshot)
 
 int main(void)
 {
-	const char *quarter = "alpha 45|alpha;[xen] 15|beta 20|beta;alpha 30|beta;alpha;[xen] 10|";
+	const char *quarter = "alpha 45|alpha;[xen];[exit CPUID] 12|alpha;[xen];[exit HLT] 3|"
+			      "beta 20|beta;alpha 30|beta;alpha;[xen];[exit CPUID] 8|"
+			      "beta;alpha;[xen];[exit HLT] 2|";
 	struct snapshot *snapshot;
 
 	must(frames_create(NULL, &frames));
 	alpha = frames_intern(frames, FRAME_KIND_KERNEL, "alpha", "tiny", 1);
 	beta = frames_intern(frames, FRAME_KIND_KERNEL, "beta", "tiny", 2);
 	xen = frames_intern(frames, FRAME_KIND_MARK, "[xen]", NULL, 0);
+	exits[0] = frames_intern(frames, FRAME_KIND_MARK, "[exit CPUID]", NULL, 0);
+	exits[1] = frames_intern(frames, FRAME_KIND_MARK, "[exit HLT]", NULL, 0);
 
 	snapshot = make((double)SPAN_NS, 0.25e9);
 	check_rows(snapshot, quarter, "a quarter of alpha's time was in Xen");
 	check_tree(snapshot);
-	check(snapshot->run->exits->xen_ticks == 25, "the header's sum is %g ticks",
+	check(fabs(snapshot->run->exits->xen_ticks - 25) < 1e-6, "the header's sum is %g ticks",
 	      snapshot->run->exits->xen_ticks);
 	snapshot_destroy(snapshot);
 
@@ -101,7 +112,9 @@ int main(void)
 	snapshot_destroy(snapshot);
 
 	snapshot = make((double)SPAN_NS, 3e9);
-	check_rows(snapshot, "alpha;[xen] 60|beta 20|beta;alpha;[xen] 40|",
+	check_rows(snapshot,
+		   "alpha;[xen];[exit CPUID] 48|alpha;[xen];[exit HLT] 12|beta 20|"
+		   "beta;alpha;[xen];[exit CPUID] 32|beta;alpha;[xen];[exit HLT] 8|",
 		   "no function has more in Xen than in all");
 	check_tree(snapshot);
 	snapshot_destroy(snapshot);

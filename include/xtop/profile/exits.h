@@ -45,6 +45,7 @@ struct exits_row {
 	struct exit_reason reason;
 	struct exits_weight live, total;
 	uint64_t p99_ns, longest_ns; /* since start or reset */
+	uint32_t frame;              /* its name in a profile: exits_name_rows(); or FRAME_NONE */
 };
 
 struct exits_cause {
@@ -86,6 +87,9 @@ typedef uint32_t exits_name_fn(void *context, uint64_t address);
 /* Adds bytes of CPU's buffer. They may end in the middle of a record. */
 void exits_add(struct exits *exits, unsigned cpu, const void *bytes, size_t size_bytes,
 	       exits_name_fn *name, void *context);
+/* Gives the rows that have none their frames: NAME returns the frame of a reason. */
+typedef uint32_t exits_name_row_fn(void *context, const struct exit_reason *reason);
+void exits_name_rows(struct exits *exits, exits_name_row_fn *name, void *context);
 void exits_reset(struct exits *exits);
 /* Makes a table, which exits_table_destroy() frees; NULL: out of memory. */
 struct exits_table *exits_get(struct exits *exits);

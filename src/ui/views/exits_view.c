@@ -12,7 +12,7 @@
 
 #include "ui/figures.h"
 #include "ui/view.h"
-#include "xtop/query/exit_names.h"
+#include "xtop/profile/exit_names.h"
 #include "xtop/query/filter.h"
 #include "xtop/query/selection.h"
 #include "xtop/query/takers_advice.h"
@@ -539,6 +539,8 @@ static struct request exits_handle(struct view *view, const struct ui_model *mod
 	struct view_exits *exits = view_exits(view);
 	bool of_function = exits_frame(exits, exits->list.selected) != FRAME_NONE;
 
+	if (request.code == REQUEST_ANNOTATE)
+		return view_annotation_of(exits_frame(exits, exits->list.selected));
 	if (request.code == REQUEST_SORT_LEFT)
 		return exits_sort_by(exits, -1);
 	if (request.code == REQUEST_SORT_RIGHT || request.code == REQUEST_SORT_NEXT)

@@ -315,6 +315,25 @@ static void overhead_own(struct overhead_page *page)
 		format_elapsed(history_count(history) ? history_age_ns(history, 0) : 0, text[2]));
 }
 
+/* What Xen's trace costs, if it is on. Each record makes an exit longer, also those of others. */
+static void overhead_trace(struct overhead_page *page)
+{
+	const struct exits_table *exits = snapshot_get_run(page->model->all)->exits;
+	char records[32], rate[32], lost[32];
+
+	if (!exits || !exits->records)
+		return;
+	overhead_line(page, "Xen's trace", exits->lost ? STYLE_NOTICE : STYLE_NORMAL,
+		      "reader %.2f %%   records %s, %s a second   lost %s%s",
+		      percent_of((double)exits->cpu_ns, exits->span_ns),
+		      format_count(exits->records, records),
+		      format_count((uint64_t)((double)exits->records * 1e9 /
+					      (exits->span_ns > 1 ? exits->span_ns : 1)),
+				   rate),
+		      format_count(exits->lost, lost),
+		      exits->lost ? ": rates are of what was seen" : "");
+}
+
 /* Says what could not be kept, and why. Draws nothing if all was kept. */
 static void overhead_left_out(struct overhead_page *page)
 {
@@ -376,6 +395,7 @@ static void overhead_draw(struct view *view, const struct ui_model *model, struc
 	overhead_samples(&page);
 	overhead_names(&page);
 	overhead_own(&page);
+	overhead_trace(&page);
 	overhead_left_out(&page);
 	list_scroll(list, page.n, rows);
 	if (page.n - list->selected > rows)

@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "xtop/query/exit_names.h"
+#include "xtop/profile/exit_names.h"
 
 #include <stdio.h>
 
