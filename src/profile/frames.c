@@ -21,6 +21,7 @@
 #include "xtop/base/hash.h"
 #include "xtop/base/text.h"
 #include "xtop/language/language.h"
+#include "xtop/symbol/symbol.h"
 
 #define FRAMES_CHUNK            1024
 #define FRAMES_TEXT_BLOCK_BYTES (64 << 10)
@@ -44,6 +45,7 @@ struct frames {
 	enum frames_identity identity;
 	char *(*demangle)(const char *name);
 	struct hash_table index; /* ids of functions and marks */
+	struct hash_table shown; /* ids of functions with a demangled name, by name and module */
 	struct owners owners;
 	struct frames_text *texts; /* newest first */
 	size_t text_bytes;
@@ -150,15 +152,49 @@ static const char *frames_clean_name(const char *text, char clean[FRAME_NAME_BYT
 	return clean;
 }
 
-/* The demangled and cleaned form of RAW_NAME, or RAW_NAME itself. */
-static const char *frames_keep_demangled(struct frames *frames, const char *raw_name)
+/* A function that looks like FRAME: another raw name became FRAME's name, in the same module. */
+struct frames_alike {
+	const struct frames *frames;
+	const struct frame *frame;
+};
+
+static bool frames_is_alike(const void *context, uint32_t id)
 {
-	_cleanup_free_ char *demangled = frames->demangle ? frames->demangle(raw_name) : NULL;
+	const struct frames_alike *key = context;
+	const struct frame *shown = frames_get(key->frames, id), *frame = key->frame;
+
+	return !strcmp(shown->name, frame->name) && !strcmp(shown->module, frame->module) &&
+	       strcmp(shown->raw_name, frame->raw_name) != 0;
+}
+
+static uint64_t frames_hash_shown(const struct frames *frames, const struct frame *frame)
+{
+	return hash_bytes(hash_bytes(frames->seed, frame->module, strlen(frame->module)),
+			  frame->name, strlen(frame->name));
+}
+
+/*
+ * Sets the name of FRAME to the demangled and cleaned form of its raw name. An overload of a
+ * function that is already here is named with its parameters.
+ */
+static void frames_demangle(struct frames *frames, struct frame *frame)
+{
+	_cleanup_free_ char *demangled =
+		frames->demangle ? frames->demangle(frame->raw_name) : NULL;
+	const struct frames_alike key = { frames, frame };
 	char clean[FRAME_NAME_BYTES];
 
 	if (!demangled)
-		return raw_name;
-	return frames_keep(frames, frames_clean_name(demangled, clean));
+		return;
+	frame->name = frames_clean_name(demangled, clean);
+	if (hash_table_find(&frames->shown, frames_hash_shown(frames, frame), frames_is_alike,
+			    &key) != HASH_NONE) {
+		_cleanup_free_ char *whole = symbol_demangle_whole(frame->raw_name);
+
+		if (whole)
+			frame->name = frames_clean_name(whole, clean);
+	}
+	frame->name = frames_keep(frames, frame->name);
 }
 
 static bool frames_name(struct frames *frames, const char *name, struct frame *frame)
@@ -167,7 +203,7 @@ static bool frames_name(struct frames *frames, const char *name, struct frame *f
 	frame->raw_name = name ? frames_keep(frames, name) : "[unknown]";
 	frame->name = frame->raw_name;
 	if (frame->raw_name && name && frame_is_function(frame))
-		frame->name = frames_keep_demangled(frames, frame->raw_name);
+		frames_demangle(frames, frame);
 	return frame->name != NULL;
 }
 
@@ -310,6 +346,8 @@ static uint32_t frames_add(struct frames *frames, const struct frame_function *f
 	new.hypercall = frame_names_hypercall(&new);
 	new.loop = new.kind == FRAME_KIND_USERLAND &&runtime_is_loop(new.raw_name);
 	*frame = new;
+	if (new.name != new.raw_name) /* best effort: without memory two functions may look alike */
+		hash_table_add(&frames->shown, frames_hash_shown(frames, &new), frames->n);
 	frames->n_unknown += new.unknown;
 	return frames->n++;
 }
@@ -582,6 +620,7 @@ void frames_destroy(struct frames *frames)
 		free(frames->builds[i]);
 	hash_table_deinit(&frames->build_index);
 	hash_table_deinit(&frames->index);
+	hash_table_deinit(&frames->shown);
 	owners_deinit(&frames->owners);
 	free(frames);
 }
@@ -608,8 +647,8 @@ size_t frames_memory_bytes(const struct frames *frames)
 	return sizeof(*frames) + frames->n_files * sizeof(struct frame_file) +
 	       n_chunks * FRAMES_CHUNK * sizeof(struct frame) +
 	       owners_memory_bytes(&frames->owners) +
-	       frames->index.n_slots * sizeof(*frames->index.slots) + frames->text_bytes +
-	       frames->n_builds * sizeof(struct build_id);
+	       (frames->index.n_slots + frames->shown.n_slots) * sizeof(*frames->index.slots) +
+	       frames->text_bytes + frames->n_builds * sizeof(struct build_id);
 }
 
 const char *frame_text(const struct frame *frame, bool addresses, char buffer[FRAME_TEXT_BYTES])

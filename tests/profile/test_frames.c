@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "tests/support/profile_stacks.h"
+#include "xtop/symbol/symbol.h"
 
 static char *demangle(const char *name)
 {
@@ -168,6 +169,29 @@ static void test_files(void)
 	frames_destroy(table);
 }
 
+static const char *name_of(struct frames *frames, const char *raw_name, const char *module)
+{
+	uint32_t id = frames_intern(frames, FRAME_KIND_USERLAND, raw_name, module, 0);
+
+	return frames_get(frames, id)->name;
+}
+
+/* Two rows of one module never look alike. */
+static void test_overloads(void)
+{
+	struct frames *frames;
+
+	must(frames_create(symbol_demangle, &frames));
+	check_string(name_of(frames, "_Z4loadi", "a"), "load", "one function has no parameters");
+	check_string(name_of(frames, "_Z4loadd", "a"), "load(double)", "an overload has them");
+	check_string(name_of(frames, "_Z4loadi", "a"), "load", "and the first keeps its name");
+	check_string(name_of(frames, "_Z4loadd", "b"), "load", "another module has its own");
+	check_string(name_of(frames, "_Z4loadPc", "a"), "load(char*)", "a third one");
+	check_string(name_of(frames, "camlA__f_1", "a"), "A.f", "OCaml");
+	check_string(name_of(frames, "camlA__f_2", "a"), "A.f_2", "a local function of that name");
+	frames_destroy(frames);
+}
+
 int main(void)
 {
 	struct frames *frames;
@@ -176,6 +200,7 @@ int main(void)
 	test_fixed(frames);
 	test_identity(frames);
 	test_unknown(frames);
+	test_overloads();
 	test_clean(frames);
 	test_full(frames);
 	frames_destroy(frames);

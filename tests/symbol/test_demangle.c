@@ -40,6 +40,17 @@ static const struct {
 	  "utf8_idents::\u10e1\u10d0\u10ed\u10db\u10d4\u10da\u10d0\u10d3_"
 	  "\u10d2\u10d4\u10db\u10e0\u10d8\u10d4\u10da"
 	  "\u10d8_\u10e1\u10d0\u10d3\u10d8\u10da\u10d8" },
+	/* D, with parameters; more back references than are followed */
+	{ "_D4test4loopFiZv", "test.loop(int)" },
+	{ "_D4test4loopFQQQQQQQQQZv", NULL },
+	/* OCaml 4, 5.1 and 5.2; C functions of its runtime have lower case */
+	{ "camlStdlib__List__map_389", "Stdlib.List.map" },
+	{ "camlStdlib__List.map_389", "Stdlib.List.map" },
+	{ "camlStdlib$List$fun_12", "Stdlib.List.fun" },
+	{ "camlMain__entry", NULL },
+	{ "caml_alloc_small_dispatch_1", NULL },
+	{ "camlX", NULL },
+	{ "caml", NULL },
 	/* not mangled */
 	{ "main", NULL },
 	{ "", NULL },
@@ -62,6 +73,27 @@ static void test_names(void)
 		check(names[i].wanted ? got && strcmp(got, names[i].wanted) == 0 : !got,
 		      "%s: %s (expected %s)", names[i].mangled, got ? got : "(none)",
 		      names[i].wanted ? names[i].wanted : "(none)");
+	}
+}
+
+/* What tells overloads, monomorphs and functions of one name apart. */
+static void test_whole(void)
+{
+	static const struct {
+		const char *mangled, *wanted;
+	} whole[] = {
+		{ "_Z3fooi", "foo(int)" },
+		{ "_Z3food", "foo(double)" },
+		{ "_Z3fooi.cold", "foo(int).cold" },
+		{ "_ZN4core3fmt9Formatter3pad17h0123456789abcdefE",
+		  "core::fmt::Formatter::pad::h0123456789abcdef" },
+		{ "camlStdlib__List__map_389", "Stdlib.List.map_389" },
+	};
+
+	for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++) {
+		_cleanup_free_ char *got = symbol_demangle_whole(whole[i].mangled);
+
+		check_string(got, whole[i].wanted, "whole");
 	}
 }
 
@@ -207,6 +239,7 @@ static void test_hostile(void)
 int main(void)
 {
 	test_names();
+	test_whole();
 	test_cxx_bomb();
 	test_rust_bomb();
 	test_rust_endless();
