@@ -290,6 +290,13 @@ static struct xtop_error *addr2line_judge(const struct addr2line *work)
 		snprintf(note, sizeof(note), ADDR2LINE_REFUSED, work->n_refused);
 		work->settings->report(note);
 	}
+	if (n < work->n_places && work->settings->report) {
+		snprintf(note, sizeof(note),
+			 "%zu addresses lie in no known symbol: they are data, or code of what -k "
+			 "does not name",
+			 work->n_places - n);
+		work->settings->report(note);
+	}
 	line_client_get_progress(&progress);
 	text_clean(message, sizeof(message), progress.message, strlen(progress.message));
 	if (progress.message[0] && work->settings->report)
