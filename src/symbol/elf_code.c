@@ -95,14 +95,16 @@ struct xtop_error *elf_code_attach(struct elf_file *file, int fd, struct image *
 	uint64_t start = UINT64_MAX, end = 0;
 	bool is_arm32 = elf_machine_is_arm(file) && elf_machine_is_short(file);
 
-	if (!is_arm32 && !elf_machine_is_x86_64(file)) { /* no other instructions are read */
-		free(code);
-		return NULL;
-	}
 	if (!code)
 		return error_create("out of memory for unwinding without tables");
 	code->image = image;
 	elf_find_entries(file, &source.entries);
+	if (!is_arm32 && !elf_machine_is_x86_64(file)) { /* no other instructions are read */
+		if (elf_machine_is_short(file))
+			unwind_tables_build_first_code(&image->tables, &source);
+		free(code);
+		return NULL;
+	}
 	for (size_t i = 0; i < file->n_segments; i++) {
 		const Elf64_Phdr *segment = &file->segments[i];
 

@@ -29,6 +29,7 @@
 #include "unwind/computed.h"
 #include "unwind/dwarf.h"
 #include "unwind/exidx.h"
+#include "unwind/first_code.h"
 #include "unwind/go.h"
 #include "unwind/orc_table.h"
 #include "unwind/seh.h"
@@ -42,22 +43,21 @@ static inline enum unwind_step unwind_no_step(const void *table, uint64_t bias,
 	return STEP_NOT_COVERED;
 }
 
-#define UNWIND_MECHANISMS(MECHANISM)                                                      \
-	MECHANISM(stubs, stubs_step, unwind_no_step,                                      \
-		  1U << UNWIND_AUTO, UNWIND_BY_COMPUTED)                                  \
-	MECHANISM(orc, orc_step, unwind_no_step,                                          \
-		  1U << UNWIND_AUTO | 1U << UNWIND_ORC, UNWIND_BY_ORC)                    \
-	MECHANISM(go, go_step, go_step,                                                   \
-		  1U << UNWIND_AUTO, UNWIND_BY_GO)                                        \
-	MECHANISM(cfi, cfi_step, cfi_arm64_step,                                          \
-		  1U << UNWIND_AUTO | 1U << UNWIND_DWARF, UNWIND_BY_CFI)                  \
-	MECHANISM(dwarf, dwarf_step, unwind_no_step,                                      \
-		  1U << UNWIND_AUTO | 1U << UNWIND_DWARF, UNWIND_BY_CFI)                  \
-	MECHANISM(seh, seh_step, unwind_no_step,                                          \
-		  1U << UNWIND_AUTO | 1U << UNWIND_DWARF, UNWIND_BY_SEH)                  \
-	MECHANISM(exidx, unwind_no_step, exidx_step,                                      \
-		  1U << UNWIND_AUTO | 1U << UNWIND_DWARF, UNWIND_BY_CFI)                  \
-	MECHANISM(computed, computed_step, computed_step,                                 \
-		  1U << UNWIND_AUTO, UNWIND_BY_COMPUTED)
+#define UNWIND_MECHANISMS(MECHANISM)                                                               \
+	MECHANISM(stubs, stubs_step, unwind_no_step, 1U << UNWIND_AUTO, UNWIND_BY_COMPUTED)        \
+	MECHANISM(orc, orc_step, unwind_no_step, 1U << UNWIND_AUTO | 1U << UNWIND_ORC,             \
+		  UNWIND_BY_ORC)                                                                   \
+	MECHANISM(go, go_step, go_step, 1U << UNWIND_AUTO, UNWIND_BY_GO)                           \
+	MECHANISM(cfi, cfi_step, cfi_arm64_step, 1U << UNWIND_AUTO | 1U << UNWIND_DWARF,           \
+		  UNWIND_BY_CFI)                                                                   \
+	MECHANISM(dwarf, dwarf_step, unwind_no_step, 1U << UNWIND_AUTO | 1U << UNWIND_DWARF,       \
+		  UNWIND_BY_CFI)                                                                   \
+	MECHANISM(seh, seh_step, unwind_no_step, 1U << UNWIND_AUTO | 1U << UNWIND_DWARF,           \
+		  UNWIND_BY_SEH)                                                                   \
+	MECHANISM(exidx, unwind_no_step, exidx_step, 1U << UNWIND_AUTO | 1U << UNWIND_DWARF,       \
+		  UNWIND_BY_CFI)                                                                   \
+	MECHANISM(computed, computed_step, computed_step, 1U << UNWIND_AUTO, UNWIND_BY_COMPUTED)   \
+	MECHANISM(first_code, first_code_step, unwind_no_step,                                     \
+		  1U << UNWIND_AUTO | 1U << UNWIND_DWARF, UNWIND_BY_CFI)
 
 #endif

@@ -54,6 +54,8 @@ libxtop_a_SOURCES += \
 	src/unwind/exidx.c \
 	src/unwind/exidx.h \
 	src/unwind/exidx_program.c \
+	src/unwind/first_code.c \
+	src/unwind/first_code.h \
 	src/unwind/flow.h \
 	src/unwind/flow_code.c \
 	src/unwind/flow_entry.c \

@@ -144,6 +144,12 @@ struct xtop_error *unwind_tables_build_stubs(struct unwind_tables *tables, uint6
 	return NULL;
 }
 
+void unwind_tables_build_first_code(struct unwind_tables *tables, const struct code_source *source)
+{
+	first_code_destroy(tables->first_code);
+	tables->first_code = first_code_create(source);
+}
+
 static struct xtop_error *tables_close_source(const struct code_source *source,
 					      struct xtop_error *error)
 {

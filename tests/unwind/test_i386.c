@@ -10,6 +10,7 @@
 #include "tests/support/tap.h"
 #include "unwind/cfi_table.h"
 #include "unwind/cursor_x86.h"
+#include "unwind/first_code.h"
 #include "unwind/fp.h"
 #include "xtop/unwind/unwind.h"
 
@@ -50,6 +51,44 @@ static void frame(unsigned word, uint32_t caller_ebp, uint32_t return_address)
 {
 	made.words[word] = caller_ebp;
 	made.words[word + 1] = return_address;
+}
+
+/* --- where chains begin ----------------------------------------------------------------------- */
+
+static bool find_entry(void *context, uint64_t address, uint64_t *start, uint64_t *end)
+{
+	(void)context;
+	*start = CODE + 0x100;
+	*end = CODE + 0x140;
+	return address >= *start && address < *end;
+}
+
+/* A function in front of the entry, and behind it, has a caller; a call may end the entry. */
+static void test_first_code(void)
+{
+	const struct code_source source = { .find_function = find_entry,
+					    .entries.elf = CODE + 0x110 };
+	const struct code_source other = { .find_function = find_entry, .entries.elf = CODE };
+	struct first_code *code = first_code_create(&source);
+	struct cursor cursor;
+
+	begin(CODE + 0x120, 0, WIDTH_32);
+	cursor_init(&cursor, &made.vcpu);
+	check(code && first_code_step(code, 0, &cursor) == STEP_OUTERMOST,
+	      "the entry has no caller");
+	cursor.interrupted = false;
+	cursor.regs[REG_RIP] = CODE + 0x140;
+	check(code && first_code_step(code, 0, &cursor) == STEP_OUTERMOST,
+	      "an entry that ends in a call has no caller");
+	cursor.regs[REG_RIP] = CODE + 0x100;
+	check(code && first_code_step(code, 0, &cursor) == STEP_NOT_COVERED,
+	      "a function in front of the entry has one");
+	cursor.interrupted = true;
+	cursor.regs[REG_RIP] = CODE + 0x140;
+	check(code && first_code_step(code, 0, &cursor) == STEP_NOT_COVERED,
+	      "a function behind the entry has one");
+	check(!first_code_create(&other), "an entry without bounds");
+	first_code_destroy(code);
 }
 
 /* --- frame pointers --------------------------------------------------------------------------- */
@@ -265,6 +304,7 @@ static void test_realigned(void)
 
 int main(void)
 {
+	test_first_code();
 	test_fp();
 	test_saved_registers();
 	test_cfi();

@@ -30,6 +30,7 @@ struct exidx;
 struct exidx_sections; /* exidx.h */
 struct computed;
 struct stubs;
+struct first_code;
 struct code_source;  /* code.h */
 
 /* One table for each mechanism; NULL: the image has none. Addresses are the image's. */
@@ -42,6 +43,7 @@ struct unwind_tables {
 	struct seh *seh;     /* seh.h: the tables of a PE image */
 	struct exidx *exidx; /* exidx.h: 32-bit Arm's own format */
 	struct computed *computed; /* rows from reading instructions, for code without tables */
+	struct first_code *first_code; /* functions of a kernel of i386 that run first */
 	struct links *links; /* 32-bit Arm code: which functions have a frame, for frame pointers */
 };
 
@@ -90,6 +92,11 @@ struct xtop_error *unwind_tables_build_stubs(struct unwind_tables *tables, uint6
 struct xtop_error *unwind_tables_build_computed(struct unwind_tables *tables,
 						const struct code_source *source, uint64_t start,
 						uint64_t end);
+/*
+ * Builds `first_code` for code whose instructions are not read. Only the entries of SOURCE, and its
+ * function that finds bounds, are used, and only now.
+ */
+void unwind_tables_build_first_code(struct unwind_tables *tables, const struct code_source *source);
 /* Builds `links` for 32-bit Arm code. TABLES own SOURCE, as with `computed`. */
 struct xtop_error *unwind_tables_build_links(struct unwind_tables *tables,
 					     const struct code_source *source);
