@@ -394,6 +394,7 @@ check_PROGRAMS += \
 	tests/screens/test_crash \
 	tests/screens/test_sources \
 	tests/screens/test_folded \
+	tests/screens/test_host \
 	tests/screens/test_hostile \
 	tests/screens/test_pair \
 	tests/screens/test_range \

@@ -13,6 +13,7 @@
 #include "ui/view.h"
 #include "xtop/query/takers_advice.h"
 
+#define TAKERS_FEW_ROWS 4
 #define NARROW 60 /* columns below which weights, caps and affinities are left out */
 
 struct view_takers {
@@ -253,6 +254,8 @@ static void takers_draw(struct view *view, const struct ui_model *model, struct 
 	takers_draw_headers(canvas, row++, false);
 	for (size_t i = 0; i < takers->advice.n; i++)
 		lines += takers_count_lines(takers->advice.lines[i], area.columns - 2);
+	/* Where there is little room, some rows are worth more than all of the advice. */
+	lines = area.rows - 2 - lines < TAKERS_FEW_ROWS ? area.rows - 2 - TAKERS_FEW_ROWS : lines;
 	row = takers_draw_rows(takers, model, canvas, row, area.rows - 2 - lines) + 1;
 	for (size_t i = 0; i < takers->advice.n && row < area.row + area.rows; i++)
 		row = takers_draw_advice(takers->advice.lines[i], canvas, area, row);

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The views of what the host knows: who takes the guest's physical CPUs, and exits to Xen. Tables
+ * are made up: half of the guest's time goes to a neighbour, and the kernel's clock is a port.
+ */
+#include "config.h"
+
+#include <locale.h>
+
+#include "scene.h"
+#include "xtop/profile/exit_names.h"
+
+#define US 1000
+#define MS 1000000
+
+static struct takers_table *make_takers(void)
+{
+	struct takers_table *table = calloc(1, sizeof(*table));
+
+	*table = (struct takers_table){
+		.looks = 240,
+		.span_ns = 24 * SECOND,
+		.schedule = { .weight = 256 },
+		.pool = { .id = 0, .n_cpus = 8, .n_idle = 3 },
+		.steal = { 0.402, 0.38 },
+		.domid = 5,
+		.n_takers = 3,
+		.n_vcpus = 2,
+		.takers = { { .domid = 7,
+			      .weight = 512,
+			      .name = "db07",
+			      .share = { 0.71, 0.7 },
+			      .error = { 0.015, 0.01 },
+			      .cpus = { 1.62, 1.6 } },
+			    { .domid = 5,
+			      .weight = 256,
+			      .name = "web01",
+			      .share = { 0.22, 0.23 },
+			      .error = { 0.012, 0.01 },
+			      .cpus = { 0.9, 0.9 } },
+			    { .domid = TAKER_XEN,
+			      .share = { 0.07, 0.07 },
+			      .error = { 0.01, 0.01 } } },
+	};
+	for (unsigned i = 0; i < 2; i++)
+		table->vcpus[i] = (struct taken_vcpu){
+			.cpu = 3,
+			.online = true,
+			.waited = { 0.42 - 0.03 * i, 0.4 },
+			.ran = { 0.45, 0.45 },
+			.longest_ns = (310 - 100 * i) * MS,
+			.affinity = "3",
+			.by = { 7, 5, TAKER_XEN },
+			.by_share = { 0.71, 0.22, 0.07 },
+		};
+	return table;
+}
+
+/* A reason with the times of COUNT exits, in one second. */
+static struct exits_row make_row(uint32_t handler, uint32_t detail, uint64_t count, double mean_us)
+{
+	struct exits_weight weight = { count, (double)count * mean_us * US };
+
+	return (struct exits_row){
+		.reason = { .kind = EXIT_VMX, .handler = handler, .detail = detail },
+		.live = weight,
+		.total = weight,
+		.p99_ns = (uint64_t)(mean_us * 1.6 * US),
+		.longest_ns = (uint64_t)(mean_us * 40 * US),
+		.frame = FRAME_NONE,
+	};
+}
+
+static struct exits_table *make_exits(struct fixture *fixture, uint64_t lost)
+{
+	struct exits_table *table = calloc(1, sizeof(*table));
+	const char *const functions[] = { "acpi_pm_read", "native_apic_msr_eoi", "deflate_slow" };
+
+	*table = (struct exits_table){
+		.tracing = true,
+		.live_span_ns = SECOND,
+		.span_ns = SECOND,
+		.records = 81233,
+		.lost = lost,
+		.cpu_ns = 4 * MS,
+		.n_vcpus = 2,
+		.wakes_log2 = { [13] = 300, [14] = 800, [15] = 210, [20] = 3 },
+		.n_rows = 3,
+		.n_causes = 3,
+		.rows = calloc(3, sizeof(*table->rows)),
+		.causes = calloc(3, sizeof(*table->causes)),
+	};
+	table->rows[0] = make_row(0x82016, 0xb008, 21000, 5.3);
+	table->rows[1] = make_row(0x8200d, 0x80b, 1800, 2.4);
+	table->rows[2] = make_row(0x8200e, 0xb, 40, 21.9);
+	for (uint32_t i = 0; i < 3; i++) {
+		table->causes[i] = (struct exits_cause){
+			.row = i,
+			.frame = fixture_frame(fixture, functions[i]),
+			.live = table->rows[i].live,
+			.total = table->rows[i].total,
+		};
+		if (i < 2)
+			table->wakes[i] = (struct exits_wakes){ 1200 - 1087 * i,  11000, 80000,
+								301000 * (i + 1), 14e6,  7 };
+	}
+	return table;
+}
+
+static void host_show(struct scene *scene, uint64_t lost)
+{
+	struct snapshot *snapshot = fixture_snapshot(&scene->fixture, 2);
+
+	snapshot->run->takers = make_takers();
+	snapshot->run->exits = make_exits(&scene->fixture, lost);
+	snapshot->n_frames = FRAMES_MAX;
+	snapshot->run->exits->xen_ticks = 0.119 * snapshot->live_weight;
+	ui_show(scene->ui, snapshot);
+}
+
+static void test_takers(void)
+{
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	host_show(&scene, 0);
+	scene_keys(&scene, 80, 24, "T");
+	screen_check(&scene, "takers-80x24", 80, 24);
+	screen_check(&scene, "takers-120x40", 120, 40);
+	screen_check(&scene, "takers-40x10", 40, 10);
+	scene_close(&scene);
+}
+
+static void test_exits(void)
+{
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	host_show(&scene, 0);
+	scene_keys(&scene, 80, 24, "O");
+	screen_check(&scene, "exits-80x24", 80, 24);
+	scene_keys(&scene, 80, 24, "<Enter>");
+	screen_check(&scene, "exits-open-80x24", 80, 24);
+	screen_check(&scene, "exits-open-40x10", 40, 10);
+	scene_keys(&scene, 80, 24, ">>");
+	screen_contains(&scene, 80, 24, "Longest▾", true);
+	scene_keys(&scene, 80, 24, ">");
+	screen_contains(&scene, 80, 24, "Rate▾", true);
+	screen_contains(&scene, 80, 24, "none lost", true);
+	host_show(&scene, 9578);
+	screen_check(&scene, "exits-lost-120x40", 120, 40);
+	scene_close(&scene);
+}
+
+/* A filter leaves what functions that match cause. */
+static void test_filter(void)
+{
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	host_show(&scene, 0);
+	scene_keys(&scene, 80, 24, "O\\defl<Enter>");
+	screen_contains(&scene, 80, 24, "CPUID leaf 0xb", true);
+	screen_contains(&scene, 80, 24, "I/O port read", false);
+	screen_contains(&scene, 80, 24, " 40 exits a second, 0.1 %", true);
+	scene_close(&scene);
+}
+
+/* A picture that has neither: no view opens, and a line says why. */
+static void test_nothing(void)
+{
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "T");
+	screen_contains(&scene, 80, 24, "who takes the CPUs: this recording has none", true);
+	scene_keys(&scene, 80, 24, "O");
+	screen_contains(&scene, 80, 24, "exits to Xen: this recording has none", true);
+	scene_close(&scene);
+}
+
+int main(void)
+{
+	if (!setlocale(LC_CTYPE, "C.UTF-8"))
+		abort();
+	setenv("TZ", "UTC", 1);
+	test_takers();
+	test_exits();
+	test_filter();
+	test_nothing();
+	return tap_done();
+}
