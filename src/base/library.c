@@ -12,6 +12,11 @@ bool library_set_utf8(void)
 	return setlocale(LC_CTYPE, "C.UTF-8");
 }
 
+const char *library_example(void)
+{
+	return XTOP_DATA_FOLDER "/example.folded";
+}
+
 const char library_parts[] = "";
 
 bool library_load(const char *name, const struct library_function *functions, size_t n)

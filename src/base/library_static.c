@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +21,9 @@
 
 /* Debian's file of the locale C.UTF-8 (static/locale.S). */
 extern const char library_locale[], library_locale_end[];
+
+/* doc/example.folded, packed (static/example.S). */
+extern const char library_example_file[], library_example_file_end[];
 
 /*
  * For libdw, which loads libdebuginfod when the program starts. A library of the system would bring
@@ -115,4 +119,24 @@ bool library_set_utf8(void)
 		rmdir(folder);
 	}
 	return set;
+}
+
+/* --- the example ------------------------------------------------------------------------------ */
+
+static bool library_write_example(int fd)
+{
+	const size_t bytes = (size_t)(library_example_file_end - library_example_file);
+
+	return write(fd, library_example_file, bytes) == (ssize_t)bytes;
+}
+
+const char *library_example(void)
+{
+	static char path[32];
+	int fd = memfd_create("example", MFD_CLOEXEC);
+
+	if (fd < 0 || !library_write_example(fd))
+		return NULL;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return path;
 }

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "xtop/base/library.h"
 #include "xtop/export/export.h"
 #include "xtop/query/columns.h"
 
@@ -338,7 +339,7 @@ static void options_complete(struct options *options)
 	    options->addr2line || options->push || options->metrics)
 		options->batch = true;
 	if (options->example)
-		options->replay = XTOP_DATA_FOLDER "/example.folded";
+		options->replay = library_example();
 	if (options->replay && strcmp(options->replay, "-") == 0)
 		options->replay = "/dev/stdin";
 	if (options->of_waits && !(options->waits_hz > 0))

@@ -104,7 +104,9 @@ static struct xtop_error *pipeline_snapshot_profile(const struct pipeline *pipel
 static struct xtop_error *pipeline_publish_profile(struct pipeline *pipeline)
 {
 	struct sampler_counts counts = { .state = SAMPLER_ENDED };
-	const char *path = pipeline->options->replay, *name = strrchr(path, '/');
+	const char *path = pipeline->options->example ? "example.folded"
+						      : pipeline->options->replay,
+		   *name = strrchr(path, '/');
 	struct snapshot *snapshot;
 	struct xtop_error *error;
 

@@ -27,6 +27,12 @@ bool library_load(const char *name, const struct library_function *functions, si
  */
 bool library_set_utf8(void);
 
+/*
+ * The file of --example: the one that is installed, or that inside the program of `make static`,
+ * which stays open. NULL: out of files or memory.
+ */
+const char *library_example(void);
+
 /* Lines for --version: the libraries inside the program of `make static`, or "". */
 extern const char library_parts[];
 
