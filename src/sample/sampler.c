@@ -383,12 +383,15 @@ static bool sampler_look_at_guest(struct sampler *sampler, enum sampler_state be
 	return true;
 }
 
-/* Returns room in the ring for a sample of this tick. NULL: no sample; the counters say why. */
-static char *sampler_reserve(struct sampler *sampler)
+/*
+ * Returns room in the ring for a sample of this tick, which may be ON_HOLD. NULL: no sample; the
+ * counters say why.
+ */
+static char *sampler_reserve(struct sampler *sampler, bool on_hold)
 {
 	char *room;
 
-	if (sampler_is_on_hold(sampler)) {
+	if (on_hold) {
 		sampler->counts.waited++;
 		return NULL;
 	}
@@ -449,9 +452,9 @@ static void sampler_clean_up(struct sampler *sampler, enum sampler_state before,
 {
 	uint64_t pause_ns = room ? SAMPLER_CLEAN_NS : TICKS_LOOK_NS;
 
-	sampler_compare_clocks(sampler);
 	if (state == before && sampler->now_ns - sampler->published_ns < pause_ns)
 		return;
+	sampler_compare_clocks(sampler);
 	sampler_keep_pages(sampler, state);
 	sampler_publish_counts(sampler, state);
 }
@@ -468,7 +471,7 @@ static bool sampler_sleep(struct sampler *sampler, enum sampler_state state)
 	else if (!sampler_is_on_hold(sampler))
 		n_skipped = ticks_find_skipped(ticks, period_ns);
 	sampler_end_stops(sampler, 2 * (1 + n_skipped) * period_ns);
-	goes_on = ticks_sleep(ticks, period_ns, n_skipped);
+	goes_on = ticks_sleep(ticks, sampler->now_ns, period_ns, n_skipped);
 	sampler->now_ns = ticks->woke_ns;
 	return goes_on;
 }
@@ -478,19 +481,20 @@ static enum sampler_state sampler_loop(struct sampler *sampler)
 	enum sampler_state state = SAMPLER_RUNNING, before;
 
 	while (sampler_sleep(sampler, state)) {
+		bool on_hold = sampler_is_on_hold(sampler);
 		char *room = NULL;
 
 		before = state;
-		if (state == SAMPLER_RUNNING && !sampler_is_on_hold(sampler))
+		if (state == SAMPLER_RUNNING && !on_hold)
 			ticks_plan(&sampler->ticks);
 		if (state == SAMPLER_RUNNING)
-			room = sampler_reserve(sampler);
+			room = sampler_reserve(sampler, on_hold);
 		if (room)
 			sampler_prepare(sampler, room);
 		state = sampler_look(sampler, before, room);
 		if (state == SAMPLER_GUEST_AWAY)
 			return state;
-		if (state != SAMPLER_RUNNING || sampler_is_on_hold(sampler))
+		if (state != SAMPLER_RUNNING || on_hold)
 			run_time_reset(&sampler->run_time);
 		if (state == SAMPLER_RUNNING && room)
 			sampler_tick(sampler, room);

@@ -107,8 +107,11 @@ uint64_t ticks_period_ns(const struct ticks *ticks)
 uint64_t ticks_find_skipped(const struct ticks *ticks, uint64_t period_ns)
 {
 	uint64_t look_ns = ticks->limits.stride > 1 ? TICKS_SLOW_LOOK_NS : TICKS_LOOK_NS,
-		 most = look_ns / period_ns, ahead = ticks->strata.wait;
+		 ahead = ticks->strata.wait, most;
 
+	if (ahead == 1)
+		return 0;
+	most = look_ns / period_ns;
 	if (ahead)
 		ahead--;
 	else if (!budget_may_allow(&ticks->budget, ticks->limits.share,
@@ -187,19 +190,20 @@ static uint64_t ticks_nap(const struct ticks *ticks, uint64_t now_ns, uint64_t u
  */
 static void ticks_count_skipped(struct ticks *ticks, uint64_t n)
 {
-	uint64_t now_ns = ticks->woke_ns, at_ns = ticks->deadline.at_ns;
-	uint64_t ahead = now_ns < at_ns ? (at_ns - now_ns) / ticks->period_ns : 0;
+	uint64_t now_ns = ticks->woke_ns, at_ns = ticks->deadline.at_ns, ahead;
 
+	if (!n)
+		return;
+	ahead = now_ns < at_ns ? (at_ns - now_ns) / ticks->period_ns : 0;
 	n -= ahead < n ? ahead : n;
 	strata_count(&ticks->strata, n);
 	ticks->counts->ticks += n;
 	ticks->counts->skipped_budget += n;
 }
 
-bool ticks_sleep(struct ticks *ticks, uint64_t period_ns, uint64_t n_skipped)
+bool ticks_sleep(struct ticks *ticks, uint64_t now_ns, uint64_t period_ns, uint64_t n_skipped)
 {
 	struct deadline *deadline = &ticks->deadline;
-	uint64_t now_ns = clock_now_ns();
 
 	ticks->period_ns = period_ns;
 	deadline_skip(deadline, n_skipped);

@@ -81,10 +81,11 @@ uint64_t ticks_period_ns(const struct ticks *ticks);
  */
 uint64_t ticks_find_skipped(const struct ticks *ticks, uint64_t period_ns);
 /*
- * Sleeps to the next deadline, before which N_SKIPPED others are skipped. Counts all of these
+ * Sleeps to the next deadline after NOW_NS, before which N_SKIPPED others are skipped. NOW_NS may
+ * be some microseconds old: each reading of a clock may be a system call. Counts all of these
  * ticks, and returns true. Returns false once xtop quits; the last tick is not counted then.
  */
-bool ticks_sleep(struct ticks *ticks, uint64_t period_ns, uint64_t n_skipped);
+bool ticks_sleep(struct ticks *ticks, uint64_t now_ns, uint64_t period_ns, uint64_t n_skipped);
 /* Sleeps until UNTIL_NS, even if xtop quits. */
 void ticks_sleep_to(uint64_t until_ns);
 /* Adds this tick, and the ticks missed before it, to what the next sample stands for. */

@@ -164,8 +164,12 @@ static void strata_begin(struct strata *strata, double length, uint64_t rest)
 /* For how many ticks of its own stratum a sample stands. The others are owed. */
 static uint64_t strata_weigh(const struct strata *strata, const struct strata_limits *limits)
 {
-	double most = budget_max(STRATA_HEAVY * budget_max(strata->even, limits->stride),
-				 STRATA_HEAVY_S * 1e9 / (double)limits->period_ns);
+	double most;
+
+	if (strata->length == 1)
+		return 1;
+	most = budget_max(STRATA_HEAVY * budget_max(strata->even, limits->stride),
+			  STRATA_HEAVY_S * 1e9 / (double)limits->period_ns);
 
 	return most < (double)strata->length ? (uint64_t)most : strata->length;
 }
