@@ -422,6 +422,33 @@ bool computed_state_has_no_frame(const struct computed_state *state)
 	return sp->kind == VALUE_FRAME && !sp->offset;
 }
 
+/* The next slot from I on that has a register's value at the entry; n_slots if there is none. */
+static uint64_t computed_next_saved(const struct computed_state *state, uint64_t i)
+{
+	while (i < state->n_slots && state->slots[i].value.kind != VALUE_ENTRY)
+		i++;
+	return i;
+}
+
+bool computed_state_is_deeper(const struct computed_state *state,
+			      const struct computed_state *other)
+{
+	const struct computed_value *sp = &state->regs[REG_SP], *other_sp = &other->regs[REG_SP];
+	uint64_t i = 0, j = 0;
+
+	if (sp->kind != VALUE_FRAME || other_sp->kind != VALUE_FRAME ||
+	    sp->offset >= other_sp->offset)
+		return false;
+	for (;; i++, j++) {
+		i = computed_next_saved(state, i);
+		j = computed_next_saved(other, j);
+		if (i == state->n_slots || j == other->n_slots)
+			return i == state->n_slots && j == other->n_slots;
+		if (memcmp(&state->slots[i], &other->slots[j], sizeof(state->slots[i])) != 0)
+			return false;
+	}
+}
+
 bool computed_state_begins_chain(const struct computed_state *state)
 {
 	const struct computed_value *sp = &state->regs[REG_SP], *frame = &state->regs[REG_RBP];

@@ -65,6 +65,12 @@ void computed_state_join(struct computed_state *state, const struct computed_sta
 /* Whether both stack pointers are known and differ: control then never takes one of the paths. */
 bool computed_state_differ(const struct computed_state *state, const struct computed_state *other);
 /*
+ * Whether STATE has more words on the stack than OTHER, and both have saved the same registers in
+ * the same places.
+ */
+bool computed_state_is_deeper(const struct computed_state *state,
+			      const struct computed_state *other);
+/*
  * Whether a preserved register's value at the function's ENTRY is known in both states, but would
  * be lost by a join because only one state has saved it. No function has two such paths.
  */

@@ -24,6 +24,7 @@ struct flow_op {
 	uint32_t offset; /* offset in the window */
 	uint32_t state;  /* number of the state + 1; 0: no path leads here */
 	uint32_t call;   /* number + 1 of the call's op, if this op follows a call; else 0 */
+	uint32_t since;  /* number + 1 of the first call since the stack pointer changed; else 0 */
 	uint8_t window;  /* index of the window */
 	bool ends;       /* the op is a call that never returns */
 	bool entry;      /* another function seems to begin here */
@@ -42,6 +43,7 @@ struct flow_window {
 struct flow_work {
 	uint32_t op, state;
 	uint32_t call; /* number + 1 of the call's op, if OP follows a call; else 0 */
+	uint32_t since; /* as in struct flow_op */
 };
 
 /* Work that is left to do, in any order. */
@@ -80,6 +82,7 @@ struct flow {
 	size_t n_tried, tried_capacity;
 	uint64_t left_steps; /* steps that may still be made */
 	uint32_t entry;   /* number of the state at the function's entry */
+	uint32_t since;   /* on the path that is followed; as in struct flow_op */
 	bool trying;      /* a try is running (flow_try.c) */
 	bool careful;     /* assume that calls in other functions' windows never return */
 	uint64_t outside; /* a jump's target in the middle of another function; 0: none */
@@ -90,6 +93,7 @@ struct flow {
 	bool contradicts; /* an instruction contradicts the state that is tried */
 	bool agrees;      /* an instruction confirms the state that is tried */
 	bool again;       /* a call that never returns was found: run again */
+	bool may_restart; /* the function will be run again if AGAIN is set */
 	bool failed;      /* out of memory, or beyond a limit */
 	bool missing;     /* some code could not be read in this turn */
 	bool guesses;     /* the bounds of functions are guesses */

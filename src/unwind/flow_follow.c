@@ -67,7 +67,7 @@ void flow_push(struct flow *flow, struct flow_list *list, struct flow_work work)
 
 void flow_push_jump(struct flow *flow, uint32_t op, uint32_t state)
 {
-	flow_push(flow, &flow->jumps, (struct flow_work){ op, state, 0 });
+	flow_push(flow, &flow->jumps, (struct flow_work){ op, state, 0, flow->since });
 }
 
 /*
@@ -179,6 +179,29 @@ static void flow_end_call(struct flow *flow, uint32_t call)
 /* --- two paths -------------------------------------------------------------------------------- */
 
 /*
+ * A call that never returns may follow arguments on the stack, which nobody then takes away. If the
+ * code behind it is reached by a table of jumps alone, it seems to have these words on its stack,
+ * up to where it meets a path that has not. So of two depths the deeper one is wrong. Notes that the
+ * first call at this depth never returns. Returns false if it is not known.
+ */
+static bool flow_end_deeper(struct flow *flow, const struct flow_op *op, uint32_t number)
+{
+	const struct computed_state *old = &flow->states[op->state - 1];
+	const struct computed_state *state = &flow->states[number];
+	uint32_t call = 0;
+
+	if (computed_state_is_deeper(state, old))
+		call = flow->since;
+	else if (computed_state_is_deeper(old, state))
+		call = op->since;
+	if (!call)
+		return false;
+	flow->ops[call - 1].ends = true;
+	flow->again = true;
+	return true;
+}
+
+/*
  * Handles a path that reaches OP with *STATE, when OP has a state already. CALL: the path comes
  * directly from this call. Returns true, with *STATE joined, if the path has to be followed
  * further.
@@ -198,7 +221,7 @@ static bool flow_meet(struct flow *flow, struct flow_op *op, uint32_t *state, ui
 			flow_contradict(flow);
 		flow->agrees |= !op->tried;
 		flow_push(flow, &flow->joins,
-			  (struct flow_work){ (uint32_t)(op - flow->ops), *state, 0 });
+			  (struct flow_work){ (uint32_t)(op - flow->ops), *state, 0, 0 });
 		return false;
 	}
 	if (differ && call && !op->call) {
@@ -210,6 +233,8 @@ static bool flow_meet(struct flow *flow, struct flow_op *op, uint32_t *state, ui
 		flow->again = true;
 		return false;
 	}
+	if (differ && flow->may_restart && flow_end_deeper(flow, op, *state))
+		return false;
 	joined = flow->states[op->state - 1];
 	computed_state_join(&joined, &flow->states[*state]);
 	number = flow_number(flow, &joined);
@@ -227,6 +252,8 @@ static bool flow_arrive(struct flow *flow, uint32_t number, uint32_t *state, uin
 	if (op->state == *state + 1) {
 		if (!call)
 			op->call = 0;
+		if (op->since != flow->since)
+			op->since = 0;
 		flow->agrees |= !op->tried;
 		return false;
 	}
@@ -240,6 +267,7 @@ static bool flow_arrive(struct flow *flow, uint32_t number, uint32_t *state, uin
 		flow->tried[flow->n_tried++] = number;
 		op->tried = true;
 	}
+	op->since = op->state ? 0 : flow->since;
 	op->state = *state + 1;
 	op->call = call;
 	return true;
@@ -255,6 +283,19 @@ static uint32_t flow_apply(struct flow *flow, const struct flow_op *op, uint32_t
 	state = flow->states[number];
 	computed_state_apply(&state, &op->instruction);
 	return flow_number(flow, &state);
+}
+
+/* flow_apply() for the path that is followed. */
+static uint32_t flow_pass(struct flow *flow, uint32_t number, uint32_t before)
+{
+	const struct flow_op op = flow->ops[number];
+	uint32_t after = flow_apply(flow, &op, before);
+
+	if (flow->states[after].regs[REG_SP].offset != flow->states[before].regs[REG_SP].offset)
+		flow->since = 0;
+	else if (op.instruction.flow == INSTRUCTION_CALL && !flow->since)
+		flow->since = number + 1;
+	return after;
 }
 
 /*
@@ -393,7 +434,8 @@ static void flow_return(struct flow *flow, struct flow_window *window, uint32_t 
 	else if (flow_meets_function(flow, window, next))
 		flow_end_call(flow, call + 1);
 	else
-		flow_push(flow, &flow->returns, (struct flow_work){ op, state, call + 1 });
+		flow_push(flow, &flow->returns,
+			  (struct flow_work){ op, state, call + 1, flow->since });
 }
 
 /*
@@ -426,6 +468,7 @@ static void flow_follow(struct flow *flow, struct flow_work work)
 {
 	struct instruction before = { 0 };
 
+	flow->since = work.since;
 	while (flow_arrive(flow, work.op, &work.state, work.call) && flow_count_step(flow)) {
 		struct flow_op op = flow->ops[work.op];
 		struct flow_window *window = &flow->windows[op.window];
@@ -437,7 +480,7 @@ static void flow_follow(struct flow *flow, struct flow_work work)
 			return;
 		if (op.instruction.flow == INSTRUCTION_BRANCH)
 			work.state = flow_equate(flow, &op, &before, work.state);
-		work.state = flow_apply(flow, &op, work.state);
+		work.state = flow_pass(flow, work.op, work.state);
 		if (op.instruction.flow == INSTRUCTION_CALL ||
 		    op.instruction.flow == INSTRUCTION_TRAP) {
 			flow_return(flow, window, next, work.op, work.state);

@@ -59,7 +59,7 @@ size_t flow_memory_bytes(const struct flow *flow)
 static void flow_forget(struct flow *flow)
 {
 	for (size_t i = 0; i < flow->n_ops; i++)
-		flow->ops[i].state = flow->ops[i].call = 0;
+		flow->ops[i].state = flow->ops[i].call = flow->ops[i].since = 0;
 }
 
 /*
@@ -96,13 +96,16 @@ static void flow_run_entry(struct flow *flow)
 	}
 	for (unsigned i = 0; i <= FLOW_MAX_RESTARTS; i++) {
 		flow->again = flow->contradicts = false;
+		flow->may_restart = i < FLOW_MAX_RESTARTS;
+		flow->since = 0;
 		flow_forget(flow);
 		flow_push_jump(flow, op, state);
 		flow_drain(flow);
 		if (!flow->again)
 			break;
 	}
-	flow->contradicts = false;
+	flow->contradicts = flow->may_restart = false;
+	flow->since = 0;
 	flow_find_change(flow);
 }
 

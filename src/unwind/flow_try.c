@@ -275,7 +275,7 @@ static void flow_list_prologues(struct flow *flow, struct flow_window *window,
 		}
 		instruction = flow->ops[number].instruction;
 		if (called && !instruction.filler && flow_looks_like_entry(flow, number))
-			flow_push(flow, list, (struct flow_work){ number, 0, 0 });
+			flow_push(flow, list, (struct flow_work){ .op = number });
 		called = instruction.flow == INSTRUCTION_CALL || (called && instruction.filler);
 		offset += instruction.length;
 	}

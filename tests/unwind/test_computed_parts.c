@@ -295,6 +295,36 @@ static void test_never_returns(void)
 	computed_destroy(computed);
 }
 
+/*
+ * Bash: an argument is pushed for a call that never returns. The code behind it, which only a table
+ * of jumps leads to, has no such word, nor has the code to which it jumps.
+ */
+static void test_pushed_for_ever(void)
+{
+	/* clang-format off */
+	static const uint8_t bytes[0x42] = {
+		0x53,                         /* 1000: push %rbx */
+		0x85, 0xff,                   /* 1001: test %edi,%edi */
+		0x74, 0x1b,                   /* 1003: je 1020 */
+		0xe8, 0x36, 0x00, 0x00, 0x00, /* 1005: call 1040 */
+		0x85, 0xc0,                   /* 100a: test %eax,%eax */
+		0x5b, 0xc3,                   /* 100c: pop %rbx; ret */
+		[0x20] = 0x56,                /* 1020: push %rsi */
+		0xe8, 0x1a, 0x00, 0x00, 0x00, /* 1021: call 1040 */
+		0xe8, 0x15, 0x00, 0x00, 0x00, /* 1026: call 1040 */
+		0xeb, 0xdf,                   /* 102b: jmp 100c */
+		[0x40] = 0xc3, 0xcc,          /* 1040: ret; int3 */
+	};
+	/* clang-format on */
+	struct code code = { bytes, sizeof(bytes), { { 0x1000, 0x102d }, { 0x1040, 0x1042 } } };
+	struct computed *computed = create_computed(&code);
+
+	check_step(computed, "where a deeper path meets another one", 0x100c, 1);
+	check_step(computed, "the call that never returns", 0x1021, 2);
+	check_step(computed, "code that only a table of jumps leads to", 0x102b, 1);
+	computed_destroy(computed);
+}
+
 /* As a Linux kernel has it in its file, before it patches jumps. */
 static void test_patched_jumps(void)
 {
@@ -388,6 +418,7 @@ int main(void)
 	test_address_of_saved();
 	test_return_by_jump();
 	test_never_returns();
+	test_pushed_for_ever();
 	test_patched_jumps();
 	test_beyond_code(1);
 	test_beyond_code(1ULL << 62);
