@@ -5,7 +5,7 @@ LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver
 AM_TESTS_ENVIRONMENT = top_srcdir='$(top_srcdir)' top_builddir='$(top_builddir)'; \
 	export top_srcdir top_builddir;
 # Those that take longest begin first, here and in check_PROGRAMS. At the end `make -j` then waits for none of them.
-TESTS = tests/cli/old-linux tests/unwind/arm64 tests/unwind/protected tests/cli/metrics tests/cli/json tests/cli/push tests/cli/diff \
+TESTS = tests/cli/old-linux tests/unwind/arm64 tests/unwind/protected tests/unwind/steps tests/cli/metrics tests/cli/json tests/cli/push tests/cli/diff \
 	$(check_PROGRAMS) tests/rules tests/cli/completion tests/cli/errors tests/cli/libraries tests/cli/lines \
 	tests/cli/profile tests/cli/replay tests/cli/rights tests/cli/service
 LDADD = tests/support/libsupport.a libxtop.a $(XTOP_LIBS)
@@ -44,13 +44,16 @@ EXTRA_DIST += tests/recordings/sizes tests/demo tests/check tests/analyze tests/
 	tests/readers/run tests/readers/work.go $(wildcard $(srcdir)/tests/readers/*.js) \
 	$(addprefix tests/cli/,tap.sh completion diff errors json libraries lines metrics old-linux profile push replay rights service) \
 	tests/metrics/alerts.test.yml tests/push/profile.proto tests/push/otlp.proto tests/push/otlp_folded.awk \
-	tests/language/Work.java tests/unwind/arm64 tests/unwind/protected tests/unwind/computed.sh tests/unwind/recorded/tiny-nofp.rec tests/unwind/recorded/tiny-nofp.elf
+	tests/language/Work.java tests/unwind/arm64 tests/unwind/protected tests/unwind/steps tests/unwind/steps_work.c tests/unwind/steps_work.cc tests/unwind/computed.sh tests/unwind/recorded/tiny-nofp.rec tests/unwind/recorded/tiny-nofp.elf
 
 # The first two write recordings of made-up guests, on which tests/cli runs xtop; the third a profile
 # in each format, which tests/readers opens with the programs that read them; the fourth what tests/cli
 # compares with doc/waits.schema.json and doc/waits-diff.schema.json.
 noinst_PROGRAMS += tests/recordings/record tests/recordings/workload tests/readers/profiles \
 	tests/export/waits_lines
+
+# What tests/unwind/steps runs programs by.
+noinst_PROGRAMS += tests/unwind/step
 
 # The server that tests/cli/push starts.
 noinst_PROGRAMS += tests/push/server

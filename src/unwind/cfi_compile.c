@@ -164,6 +164,17 @@ static bool cfi_rule_of_state(const struct cfi_machine *machine, const struct cf
 	return true;
 }
 
+/*
+ * Whether the row tells where a jump leads, not who has called: glibc's __longjmp says in which
+ * registers it has the new stack pointer and the new place (sysdeps/x86_64/__longjmp.S). Its
+ * callers are still on the stack, and its instructions tell them.
+ */
+static bool cfi_is_jump(const struct cfi_machine *machine, const struct cfi_state *state)
+{
+	return state->registers[machine->sp_number].where == WHERE_REGISTER &&
+	       state->registers[machine->return_number].where == WHERE_REGISTER;
+}
+
 /* libunwind is built for the registers of dom0 only, so other machines have no RULE_ASK. */
 static struct cfi_rule cfi_make_rule(const struct cfi_state *state, const struct cfi_cie *cie)
 {
@@ -172,7 +183,7 @@ static struct cfi_rule cfi_make_rule(const struct cfi_state *state, const struct
 
 	if (state->registers[machine->return_number].where == WHERE_UNDEFINED)
 		return (struct cfi_rule){ .kind = RULE_OUTERMOST };
-	if (state->cfa == CFA_UNSAID)
+	if (state->cfa == CFA_UNSAID || cfi_is_jump(machine, state))
 		return (struct cfi_rule){ .kind = RULE_NONE };
 	if (cfi_rule_of_state(machine, state, cie->signal, &rule))
 		return rule;

@@ -42,6 +42,7 @@ static const struct live_file *live_find_file(struct live_files *files, const ch
 	snprintf(file->path, sizeof(file->path), "%s", path);
 	must(image_create(strrchr(path, '/') + 1, &file->image));
 	error_destroy(image_read_host_elf(file->image, fd, &file->loads));
+	error_destroy(image_read_tables(file->image, fd)); /* with what instructions tell */
 	close(fd);
 	files->n++;
 	return file;
@@ -92,7 +93,7 @@ struct space *live_stack_create_space(const struct live_process *process)
 }
 
 #ifdef __x86_64__
-static void live_set_registers(struct registers *to, const struct user_regs_struct *from)
+void live_set_registers(struct registers *to, const struct user_regs_struct *from)
 {
 	*to = (struct registers){ .arch = ARCH_X86,
 				  .width = WIDTH_64,

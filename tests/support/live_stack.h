@@ -20,4 +20,8 @@ struct space *live_stack_create_space(const struct live_process *process);
 const struct sample_vcpu *live_stack_copy(const struct live_process *process, pid_t thread,
 					  void *buffer);
 
+/* Sets the registers of a sample to those of a process that is traced. */
+struct user_regs_struct;
+void live_set_registers(struct registers *to, const struct user_regs_struct *from);
+
 #endif

@@ -66,6 +66,16 @@ static bool are_same(enum unwind_step step, const struct cursor *got, const stru
 	return true;
 }
 
+/*
+ * Whether the table says where a jump leads, as glibc's __longjmp does: the place is in rdx, and
+ * rdi points to the saved registers. We do not take this for a caller.
+ */
+static bool is_jump(enum unwind_step step, const struct cursor *wanted)
+{
+	return step == STEP_NOT_COVERED && wanted->regs[REG_RIP] == made.vcpu.regs.rdx &&
+	       wanted->regs[REG_RSP] == made.vcpu.regs.rdi;
+}
+
 static void compare_at(const struct elf_tables *tables, uint64_t address, struct tally *tally)
 {
 	enum unwind_step step, wanted_step;
@@ -82,7 +92,7 @@ static void compare_at(const struct elf_tables *tables, uint64_t address, struct
 	tally->callers += step == STEP_CALLER;
 	tally->cut += step == STEP_CUT;
 	tally->other += step == STEP_BAD;
-	if (step == wanted_step && are_same(step, &got, &wanted))
+	if ((step == wanted_step && are_same(step, &got, &wanted)) || is_jump(step, &wanted))
 		return;
 	if (tally->different++ > 10)
 		return;
