@@ -197,6 +197,7 @@ check_PROGRAMS += \
 	tests/push/test_queue \
 	tests/supervise/test_helper_ends \
 	tests/supervise/test_sender \
+	tests/supervise/test_root_sandbox \
 	tests/supervise/test_calls \
 	tests/supervise/test_landlock \
 	tests/supervise/test_sandbox \

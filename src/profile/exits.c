@@ -41,6 +41,7 @@ enum { RUNSTATE_RUNNING, RUNSTATE_RUNNABLE };
 #define EXITS_BUCKETS (EXITS_LOG2 * EXITS_STEPS)
 #define EXITS_WORDS   10  /* the longest record */
 #define EXITS_GAP_NS  1e9 /* an exit that lasts longer has lost its entry */
+#define EXITS_MOST_NS 1e18 /* times that are longer are cut, as they fit in no uint64_t */
 
 struct exits_histogram {
 	uint32_t counts[EXITS_BUCKETS];
@@ -280,7 +281,8 @@ struct exits_record {
 
 static double exits_ns(const struct exits *exits, uint64_t from, uint64_t to)
 {
-	return from && to > from ? (double)(to - from) * exits->ns_per_cycle : 0;
+	return from && to > from ? fmin((double)(to - from) * exits->ns_per_cycle, EXITS_MOST_NS)
+				 : 0;
 }
 
 static bool exits_is_ours(const struct exits_batch *batch)

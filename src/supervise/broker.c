@@ -27,6 +27,7 @@
 #include "supervise/trace_watch.h"
 #include "supervise/keeper.h"
 #include "supervise/opener.h"
+#include "supervise/root_sandbox.h"
 #include "xtop/base/cache_folder.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/base/clock.h"
@@ -39,6 +40,11 @@
 
 #define BROKER_MAX_RUNS   64 /* 6 descriptors each: a process may usually have 1,024 */
 #define BROKER_MAX_GRANTS 256
+#ifdef SANITIZED
+#define BROKER_LAST_STREAM STDOUT_FILENO
+#else
+#define BROKER_LAST_STREAM STDERR_FILENO
+#endif
 
 /* A domain about which main may ask. */
 struct broker_grant {
@@ -522,13 +528,14 @@ static void broker_refuse_core_files(void)
 }
 
 /*
- * The broker does not use stdin and stdout. A pipe of the user must not stay open when main ends.
+ * The broker does not use the streams. A pipe of the user must not stay open when main ends, and
+ * the broker, and what it starts, has no terminal. Sanitizers write to stderr.
  */
 static void broker_close_streams(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDOUT_FILENO; fd++)
+	for (int fd = STDIN_FILENO; null >= 0 && fd <= BROKER_LAST_STREAM; fd++)
 		dup2(null, fd);
 	if (null > STDERR_FILENO)
 		close(null);
@@ -549,6 +556,8 @@ void broker_run(void *context, int socket)
 	control_set_budget_limit(settings->budget);
 	if (settings->rate_hz > 0)
 		control_set_rate_limit(settings->rate_hz);
+	xen_load();
+	root_sandbox_enter(ROOT_BROKER);
 	while (broker_serve(&broker))
 		;
 	broker_stop_runs(&broker);

@@ -30,6 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "supervise/root_sandbox.h"
 #include "xtop/base/clock.h"
 #include "xtop/base/fault.h"
 #include "xtop/base/restarts.h"
@@ -53,6 +54,7 @@ static void guard_run_sampler(const struct sampling *sampling, pid_t guard)
 		ring_adopt_producer(sampling->ring);
 	fault_install();
 	watch_make_prompt(PRIORITY_SAMPLER);
+	root_sandbox_enter(ROOT_SAMPLER);
 	sampling->run(&guest, sampling->control, sampling->ring);
 	guest.ops->close(guest.context);
 	if (getppid() != guard)

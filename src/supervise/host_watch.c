@@ -17,6 +17,7 @@
 
 #include "supervise/broker_wire.h"
 #include "supervise/helper.h"
+#include "supervise/root_sandbox.h"
 #include "xtop/base/clock.h"
 #include "xtop/sample/takers.h"
 #include "xtop/xen/xen.h"
@@ -225,6 +226,7 @@ void host_watch_run(void *context, int socket)
 
 	watch = (struct host_watch){ .settings = settings, .socket = socket };
 	helper_detach(socket);
+	root_sandbox_enter(ROOT_LOOKER);
 	srand48((long)clock_now_ns());
 	error = host_looker_open(&watch.looker);
 	if (!error)

@@ -29,6 +29,7 @@
 
 #include "supervise/guard.h"
 #include "supervise/pause_record.h"
+#include "supervise/root_sandbox.h"
 #include "xtop/base/clock.h"
 #include "xtop/sample/control.h"
 
@@ -169,6 +170,7 @@ static void keeper_run(const struct sampling *sampling, struct pause_file file, 
 	watch_set_signals(sampling->control);
 	watch_quit_with(broker);
 	watch_make_prompt(PRIORITY_WATCH);
+	root_sandbox_enter(ROOT_WATCHER); /* and so do guard and sampler */
 	error = domctl_open(&sampling->info, sampling->area, STOP_KEEPER, &keeper.guest);
 	if (error) {
 		pause_file_remove(&keeper.file);

@@ -42,6 +42,8 @@ libxtop_a_SOURCES += \
 	src/supervise/pause_record.h \
 	src/supervise/resolver_libraries.c \
 	src/supervise/resolver_libraries.h \
+	src/supervise/root_sandbox.c \
+	src/supervise/root_sandbox.h \
 	src/supervise/sandbox.c \
 	src/supervise/sender.c \
 	src/supervise/takers_source.c \

@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "supervise/helper.h"
+#include "supervise/root_sandbox.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/base/clock.h"
 #include "xtop/supervise/trace_source.h"
@@ -169,6 +170,7 @@ static void trace_run_reader(void *context, int watcher)
 	struct xtop_error *error;
 
 	trace_follow_parent(reading->watcher);
+	root_sandbox_enter(ROOT_LOOKER);
 	error = trace_buffers_open(&buffers);
 	if (!error)
 		error = trace_buffers_map(buffers, TRACE_PAGES);
@@ -218,6 +220,7 @@ void trace_watch_run(void *context, int socket)
 	(void)context;
 	helper_detach(socket);
 	trace_follow_parent(getppid());
+	root_sandbox_enter(ROOT_WATCHER);
 	reading.watcher = getpid();
 	error = trace_buffers_open(&buffers);
 	if (!error)

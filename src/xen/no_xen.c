@@ -21,6 +21,10 @@ struct xtop_error *xen_assume(const char *release)
 	return release ? no_xen() : NULL;
 }
 
+void xen_load(void)
+{
+}
+
 struct xtop_error *xen_find(const char *domain, struct guest_info *info)
 {
 	(void)domain, (void)info;

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "xtop/base/library.h"
+#include "xtop/xen/xen.h"
 
 struct xs_handle;
 
@@ -55,11 +56,23 @@ struct store *store_open_by(const char *const *libraries, size_t n)
 	return NULL;
 }
 
+static const char *const store_libraries[] = { "libxenstore.so.4", "libxenstore.so.3.0" };
+#define STORE_LIBRARIES (sizeof(store_libraries) / sizeof(store_libraries[0]))
+
 struct store *store_open(void)
 {
-	static const char *const libraries[] = { "libxenstore.so.4", "libxenstore.so.3.0" };
+	return store_open_by(store_libraries, STORE_LIBRARIES);
+}
 
-	return store_open_by(libraries, sizeof(libraries) / sizeof(libraries[0]));
+/* The library stays in memory, so that store_open() loads it again without mapping code. */
+void xen_load(void)
+{
+	struct store store;
+	const struct library_function functions[] = { { "xs_open", &store.open } };
+
+	for (size_t i = 0; i < STORE_LIBRARIES; i++)
+		if (library_load(store_libraries[i], functions, 1))
+			return;
 }
 
 char *store_read(struct store *store, const char *path)

@@ -110,33 +110,38 @@ static void stop_guest(struct guest *guest)
 }
 
 /*
- * The tracer: it attaches to the sampler, and never waits for it. It belongs to another process
- * group and lives until the test kills it. A debugger is no child of the sampler: it has none of
- * the sampler's descriptors.
+ * The tracer: it attaches to each sampler that wants it, and never waits for one. It belongs to another
+ * process group and lives until the test kills it. A sampler could not start it behind its walls. A
+ * debugger has none of the sampler's descriptors.
  */
-static void be_tracer(pid_t sampler)
+static void be_tracer(void)
 {
 	long options = manner == TRACED_EXIT ? PTRACE_O_TRACEEXIT : 0;
+	pid_t sampler;
 
 	for (int fd = STDERR_FILENO + 1; fd < 1024; fd++)
 		close(fd);
 	setpgid(0, 0);
-	signal(SIGTERM, SIG_DFL);
-	scene->attached = ptrace(PTRACE_SEIZE, sampler, NULL, options) < 0 ? -1 : 1;
-	for (;;)
-		pause();
+	for (;; nap_ms(1)) {
+		sampler = atomic_exchange(&scene->wants_tracer, 0);
+		if (sampler)
+			scene->attached = ptrace(PTRACE_SEIZE, sampler, NULL, options) < 0 ? -1 : 1;
+	}
+}
+
+static void start_tracer(void)
+{
+	pid_t tracer = fork();
+
+	if (tracer == 0)
+		be_tracer();
+	scene->tracer = tracer;
 }
 
 static void be_traced(void)
 {
-	pid_t self = getpid(), tracer;
-
 	scene->attached = 0;
-	tracer = fork();
-	if (tracer == 0)
-		be_tracer(self);
-	prctl(PR_SET_PTRACER, tracer);
-	scene->tracers[scene->n_tracers++] = tracer;
+	scene->wants_tracer = getpid();
 	while (!scene->attached)
 		nap_ms(1);
 }
@@ -237,6 +242,8 @@ void begin(enum manner how, int pauses)
 	must(control_create(&fixture.control));
 	control_set_budget(fixture.control, fixture.budget);
 	sampling.control = fixture.control;
+	if (manner >= TRACED)
+		start_tracer();
 	/* shared: the record lies in /run/xtop, where another run of this test may have one, too */
 	must(keeper_start(&sampling, true, -1, &fixture.keeper));
 	while (!scene->sampler && !watch_ends(fixture.keeper.end_fd, 0))

@@ -27,8 +27,9 @@ extern struct scene {
 	atomic_int early_releases; /* releases in the place of a process that was not disarmed */
 	atomic_int unrecorded;     /* releases by the keeper when the record was gone */
 	char record[64];           /* path of the pause record */
-	atomic_int n_tracers, tracers[8]; /* pids of the debuggers */
-	atomic_int attached; /* 1 when the last debugger has attached, -1 if it may not */
+	atomic_int tracer;         /* pid of the debugger */
+	atomic_int wants_tracer;   /* pid of a sampler to which it is to attach */
+	atomic_int attached;       /* 1 when it has attached, -1 if it may not */
 } * scene;
 
 extern struct guard_fixture {

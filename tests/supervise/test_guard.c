@@ -94,8 +94,7 @@ static void test_traced(enum manner how, const char *text, const char *what)
 	      (double)(now_ns() - begin_ns) / 1e9);
 	check_pauses(1, what);
 	check_disarmed(what);
-	for (int i = 0; i < scene->n_tracers; i++)
-		kill(scene->tracers[i], SIGKILL);
+	kill(scene->tracer, SIGKILL);
 	check(both_are_gone(), "%s: without the debugger no process is left", what);
 	control_destroy(fixture.control);
 }

@@ -16,6 +16,9 @@
  */
 struct xtop_error *xen_assume(const char *release);
 
+/* Loads what asks xenstore. Afterwards no function here makes memory executable. */
+void xen_load(void);
+
 /*
  * xen_list() and xen_find() also ask xenstore, for names. xenstore may be slow, or not answer at
  * all: the processes that watch a guest must not wait for it (supervise/ask.h).

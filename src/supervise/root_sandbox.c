@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Walls of the processes that stay root; see root_sandbox.h. The lists were made from traces of all
+ * of them in the lab, and from the sources of libxencall, libxenforeignmemory and libxenstore.
+ *
+ * Commands of ioctl() are not told apart. Linux keeps for each process which calls its filters
+ * allow whatever their arguments are (kernel/seccomp.c, seccomp_cache_prepare()), so that a
+ * hypercall of a stop takes some nanoseconds longer, with four filters as with one. None of these
+ * processes has a terminal.
+ *
+ * No memory becomes executable: libxenstore is loaded before (xen_load()).
+ */
+#include "config.h"
+
+#include "supervise/root_sandbox.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/seccomp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "supervise/call_filter.h"
+
+/* --- system calls ----------------------------------------------------------------------------- */
+
+/* clang-format off */
+/* For all of them: what is open, memory, time and the process itself. */
+static const int root_sandbox_calls[] = {
+	CALL(read), CALL(write), CALL(writev), CALL(close), CALL(ioctl), CALL(munmap),
+	CALL(mremap), CALL(madvise), CALL(brk), CALL(futex), CALL(set_robust_list), CALL(rseq),
+	CALL(exit), CALL(exit_group), CALL(restart_syscall), CALL(sched_yield),
+	CALL(clock_gettime), CALL(clock_nanosleep), CALL(nanosleep), CALL(gettimeofday),
+	CALL(timerfd_settime), CALL(poll), CALL(ppoll), CALL(rt_sigaction),
+	CALL(rt_sigprocmask), CALL(rt_sigreturn), CALL(rt_sigpending), CALL(sigaltstack),
+	CALL(getpid), CALL(getppid), CALL(gettid), CALL(getrusage), CALL(getrandom),
+};
+
+/* For a process that opens its own handles of Xen, and reads files; open() and openat() below. */
+static const int root_sandbox_open_calls[] = {
+	CALL(pread64), CALL(readv), CALL(lseek), CALL(fstat), CALL(stat), CALL(newfstatat),
+	CALL(statx), CALL(access), CALL(faccessat), CALL(faccessat2), CALL(dup2), CALL(dup3),
+	CALL(sendto), CALL(sendmsg), CALL(recvfrom), CALL(recvmsg), CALL(uname), CALL(sysinfo),
+	CALL(getuid), CALL(geteuid), CALL(getgid), CALL(getegid),
+};
+
+#define ROOT_SANDBOX_TYPE 0xfU /* SOCK_TYPE_MASK of Linux include/linux/net.h */
+
+/* For one that asks xenstore; socket() below. */
+static const int root_sandbox_store_calls[] = {
+	CALL(connect),
+};
+
+/* For one that starts another one, waits for it, kills it and removes its record. */
+static const int root_sandbox_watch_calls[] = {
+	CALL(kill), CALL(tgkill), CALL(wait4), CALL(pipe2), CALL(setpgid), CALL(unlink),
+	CALL(unlinkat), CALL(sched_setscheduler), CALL(mlockall), CALL(capget), CALL(capset),
+	CALL(seccomp), CALL(shutdown), CALL(socketpair), CALL(getdents64), CALL(timerfd_create),
+};
+
+/* For the broker, and its children that become the user. */
+static const int root_sandbox_broker_calls[] = {
+	CALL(mkdir), CALL(mkdirat), CALL(flock), CALL(ftruncate), CALL(pwrite64), CALL(fallocate),
+	CALL(fsync), CALL(fchmod), CALL(utimensat), CALL(lstat), CALL(readlink), CALL(readlinkat),
+	CALL(getcwd), CALL(fstatfs), CALL(umask), CALL(dup), CALL(setsockopt), CALL(getsockopt),
+	CALL(setgroups), CALL(setresgid), CALL(setresuid), CALL(setuid), CALL(getgroups),
+};
+
+/* Without F_SETOWN and F_SETSIG: they could send SIGKILL to another user's process. */
+static const uint32_t root_sandbox_fcntls[] = {
+	F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_ADD_SEALS, F_GET_SEALS,
+};
+
+static const uint32_t root_sandbox_watch_prctls[] = {
+	PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP,
+};
+
+/* What caller_become() asks for. */
+static const uint32_t root_sandbox_broker_prctls[] = {
+	PR_GET_PDEATHSIG, PR_CAPBSET_READ, PR_CAPBSET_DROP,
+};
+/* clang-format on */
+
+/* O_RDWR is there for Xen's devices. */
+#define ROOT_SANDBOX_CREATES (O_CREAT | O_TRUNC)
+
+static void root_sandbox_add_open(struct call_filter *filter)
+{
+	call_filter_add(filter, root_sandbox_open_calls, COUNT(root_sandbox_open_calls));
+	call_filter_add_without(filter, CALL(open), 1, ROOT_SANDBOX_CREATES);
+	call_filter_add_without(filter, CALL(openat), 2, ROOT_SANDBOX_CREATES);
+}
+
+/* The socket of xenstored. */
+static void root_sandbox_add_store(struct call_filter *filter)
+{
+	call_filter_add(filter, root_sandbox_store_calls, COUNT(root_sandbox_store_calls));
+	call_filter_add_if(filter, CALL(socket), 2, SCMP_A0_32(SCMP_CMP_EQ, AF_UNIX, 0),
+			   SCMP_A1_32(SCMP_CMP_MASKED_EQ, ROOT_SANDBOX_TYPE, SOCK_STREAM));
+}
+
+static void root_sandbox_add_watch(struct call_filter *filter)
+{
+	call_filter_add(filter, root_sandbox_watch_calls, COUNT(root_sandbox_watch_calls));
+	call_filter_add_values(filter, CALL(prctl), 0, root_sandbox_watch_prctls,
+			       COUNT(root_sandbox_watch_prctls));
+	call_filter_add_fork(filter);
+}
+
+static void root_sandbox_add_broker(struct call_filter *filter)
+{
+	call_filter_add(filter, root_sandbox_broker_calls, COUNT(root_sandbox_broker_calls));
+	call_filter_add_values(filter, CALL(prctl), 0, root_sandbox_broker_prctls,
+			       COUNT(root_sandbox_broker_prctls));
+	call_filter_add_if(filter, CALL(open), 0);
+	call_filter_add_if(filter, CALL(openat), 0);
+}
+
+static void root_sandbox_filter_calls(enum root_kind kind)
+{
+	const uint32_t self = (uint32_t)getpid();
+	struct call_filter filter;
+
+	call_filter_init(&filter);
+	call_filter_add(&filter, root_sandbox_calls, COUNT(root_sandbox_calls));
+	call_filter_add_values(&filter, CALL(fcntl), 1, root_sandbox_fcntls,
+			       COUNT(root_sandbox_fcntls));
+	call_filter_add_memory(&filter);
+	call_filter_add_if(&filter, CALL(prctl), 1, SCMP_A0_32(SCMP_CMP_EQ, PR_GET_DUMPABLE, 0));
+	if (kind != ROOT_SAMPLER)
+		root_sandbox_add_open(&filter);
+	if (kind == ROOT_LOOKER || kind == ROOT_BROKER)
+		root_sandbox_add_store(&filter);
+	if (kind == ROOT_WATCHER || kind == ROOT_BROKER)
+		root_sandbox_add_watch(&filter);
+	else
+		call_filter_add_values(&filter, CALL(tgkill), 0, &self, 1);
+	if (kind == ROOT_BROKER)
+		root_sandbox_add_broker(&filter);
+	error_destroy(call_filter_load(&filter));
+}
+
+/* --- capabilities ----------------------------------------------------------------------------- */
+
+#define ROOT_SANDBOX_BIT(capability) (1U << (capability))
+
+/*
+ * Xen's devices belong to root, and ask for no capability when they are open (Linux
+ * drivers/xen/privcmd.c). Priorities and memory that stays need one each; a new sampler starts with
+ * its own. The broker's child becomes the user who called sudo. Root's results may lie in a folder
+ * of that user's, and the broker removes what is empty there.
+ */
+static const uint32_t root_sandbox_capabilities[N_ROOT_KINDS] = {
+	[ROOT_BROKER] = ROOT_SANDBOX_BIT(CAP_SYS_NICE) | ROOT_SANDBOX_BIT(CAP_IPC_LOCK) |
+			ROOT_SANDBOX_BIT(CAP_SETUID) | ROOT_SANDBOX_BIT(CAP_SETGID) |
+			ROOT_SANDBOX_BIT(CAP_SETPCAP) | ROOT_SANDBOX_BIT(CAP_DAC_OVERRIDE),
+	[ROOT_WATCHER] = ROOT_SANDBOX_BIT(CAP_SYS_NICE) | ROOT_SANDBOX_BIT(CAP_IPC_LOCK),
+	[ROOT_SAMPLER] = ROOT_SANDBOX_BIT(CAP_IPC_LOCK),
+};
+
+/* All of them are below 32. None comes back: no program is started (PR_SET_NO_NEW_PRIVS). */
+static void root_sandbox_drop_capabilities(uint32_t kept)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	if (syscall(SYS_capget, &header, sets) < 0)
+		return;
+	kept &= sets[0].permitted;
+	sets[0] = (struct __user_cap_data_struct){ .effective = kept, .permitted = kept };
+	sets[1] = (struct __user_cap_data_struct){ 0 };
+	syscall(SYS_capset, &header, sets);
+}
+
+#ifdef SANITIZED
+void root_sandbox_enter(enum root_kind kind)
+{
+	(void)kind, (void)root_sandbox_filter_calls, (void)root_sandbox_drop_capabilities,
+		(void)root_sandbox_capabilities;
+}
+#else
+void root_sandbox_enter(enum root_kind kind)
+{
+	root_sandbox_drop_capabilities(root_sandbox_capabilities[kind]);
+	root_sandbox_filter_calls(kind);
+}
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The walls of the processes that stay root, as the kernel shows them: capabilities, and the filter.
+ * What the filter lets through is in test_calls.
+ */
+#include "config.h"
+
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "supervise/root_sandbox.h"
+#include "tests/support/emulated.h"
+#include "tests/support/tap.h"
+
+#define BIT(capability) (1ULL << (capability))
+
+/* The number behind NAME in the status of process PID. */
+static unsigned long long status_of(pid_t pid, const char *name, int base)
+{
+	unsigned long long value = 999;
+	char path[64], line[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	file = fopen(path, "r");
+	while (file && fgets(line, sizeof(line), file))
+		if (strncmp(line, name, strlen(name)) == 0 && line[strlen(name)] == ':')
+			value = strtoull(line + strlen(name) + 1, NULL, base);
+	if (file)
+		fclose(file);
+	return value;
+}
+
+static void test_kind(enum root_kind kind, unsigned long long capabilities, const char *what)
+{
+	int pipes[2], status;
+	char byte;
+	pid_t pid;
+
+	if (pipe(pipes))
+		abort();
+	pid = fork();
+	if (pid == 0) {
+		root_sandbox_enter(kind);
+		byte = write(pipes[1], "", 1) == 1;
+		for (;;)
+			byte = (char)read(pipes[0], &byte, 0);
+	}
+	check(read(pipes[0], &byte, 1) == 1, "%s has entered its walls", what);
+	check(status_of(pid, "CapPrm", 16) == capabilities &&
+		      status_of(pid, "CapEff", 16) == capabilities &&
+		      status_of(pid, "CapInh", 16) == 0,
+	      "%s has the capabilities %llx: %llx", what, capabilities,
+	      status_of(pid, "CapEff", 16));
+	check(status_of(pid, "Seccomp", 10) == 2, "%s has a filter of system calls", what);
+	check(status_of(pid, "NoNewPrivs", 10) == 1, "%s gets no new rights", what);
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	close(pipes[0]);
+	close(pipes[1]);
+}
+
+int main(void)
+{
+	unsigned long long has = status_of(getpid(), "CapEff", 16);
+
+	if (emulator_lacks("walls"))
+		return tap_done();
+#ifdef SANITIZED
+	check(true, "a build with sanitizers has no walls");
+#else
+	test_kind(ROOT_WATCHER, has & (BIT(CAP_SYS_NICE) | BIT(CAP_IPC_LOCK)), "a watcher");
+	test_kind(ROOT_SAMPLER, has & BIT(CAP_IPC_LOCK), "the sampler");
+	test_kind(ROOT_LOOKER, 0, "a process that looks at the host");
+	test_kind(ROOT_BROKER,
+		  has & (BIT(CAP_SYS_NICE) | BIT(CAP_IPC_LOCK) | BIT(CAP_SETUID) | BIT(CAP_SETGID) |
+			 BIT(CAP_SETPCAP) | BIT(CAP_DAC_OVERRIDE)),
+		  "the broker");
+#endif
+	return tap_done();
+}
