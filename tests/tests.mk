@@ -145,6 +145,7 @@ check_PROGRAMS += \
 	tests/base/test_heap \
 	tests/base/test_inputs \
 	tests/base/test_output \
+	tests/base/test_output_named \
 	tests/base/test_proto \
 	tests/base/test_root_file \
 	tests/base/test_shared_array \
@@ -196,8 +197,10 @@ check_PROGRAMS += \
 	tests/push/test_otlp \
 	tests/push/test_queue \
 	tests/supervise/test_helper_ends \
+	tests/supervise/test_helper \
 	tests/supervise/test_sender \
 	tests/supervise/test_root_sandbox \
+	tests/supervise/test_opener \
 	tests/supervise/test_calls \
 	tests/supervise/test_landlock \
 	tests/supervise/test_sandbox \

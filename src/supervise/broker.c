@@ -40,11 +40,6 @@
 
 #define BROKER_MAX_RUNS   64 /* 6 descriptors each: a process may usually have 1,024 */
 #define BROKER_MAX_GRANTS 256
-#ifdef SANITIZED
-#define BROKER_LAST_STREAM STDOUT_FILENO
-#else
-#define BROKER_LAST_STREAM STDERR_FILENO
-#endif
 
 /* A domain about which main may ask. */
 struct broker_grant {
@@ -529,7 +524,7 @@ static void broker_refuse_core_files(void)
 
 /*
  * The broker does not use the streams. A pipe of the user must not stay open when main ends, and
- * the broker, and what it starts, has no terminal. Sanitizers write to stderr.
+ * the broker, and what it starts, has no terminal.
  */
 static void broker_close_streams(void)
 {

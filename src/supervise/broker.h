@@ -3,6 +3,8 @@
 #ifndef SUPERVISE_BROKER_H
 #define SUPERVISE_BROKER_H
 
+#include <unistd.h>
+
 #include "xtop/supervise/broker.h"
 
 /*
@@ -10,5 +12,12 @@
  * requests that come over SOCKET. Returns when main has closed its end and all samplers have ended.
  */
 void broker_run(void *context, int socket);
+
+/* The broker has no streams up to this one. Sanitizers write to stderr. */
+#ifdef SANITIZED
+#define BROKER_LAST_STREAM STDOUT_FILENO
+#else
+#define BROKER_LAST_STREAM STDERR_FILENO
+#endif
 
 #endif

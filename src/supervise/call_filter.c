@@ -22,8 +22,8 @@
 
 void call_filter_init(struct call_filter *filter)
 {
-	filter->context = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-	filter->failed = !filter->context;
+	/* Without a context, every call below fails. */
+	*filter = (struct call_filter){ .context = seccomp_init(SCMP_ACT_ERRNO(EPERM)) };
 }
 
 void call_filter_add(struct call_filter *filter, const int *calls, size_t n)
@@ -93,7 +93,6 @@ struct xtop_error *call_filter_refuse(const int *calls, size_t n)
 {
 	struct call_filter filter = { .context = seccomp_init(SCMP_ACT_ALLOW) };
 
-	filter.failed = !filter.context;
 	for (size_t i = 0; i < n; i++)
 		filter.failed |=
 			seccomp_rule_add(filter.context, SCMP_ACT_ERRNO(EPERM), calls[i], 0) < 0;

@@ -34,9 +34,8 @@ static id_t caller_id(const char *variable, id_t fallback)
 
 	if (!text || *text < '0' || *text > '9')
 		return fallback;
-	errno = 0;
-	id = strtoul(text, &end, 10);
-	return *end || errno || id == 0 || id >= UINT32_MAX ? fallback : (id_t)id;
+	id = strtoul(text, &end, 10); /* ULONG_MAX if it is larger */
+	return *end || id == 0 || id >= UINT32_MAX ? fallback : (id_t)id;
 }
 
 /*
@@ -75,7 +74,7 @@ struct caller caller_find(void)
  */
 static struct xtop_error *caller_end_with(pid_t parent, int signal)
 {
-	if (signal && prctl(PR_SET_PDEATHSIG, signal) < 0)
+	if (prctl(PR_SET_PDEATHSIG, signal) < 0)
 		return error_create_errno(errno, "cannot end with the parent process");
 	if (signal && getppid() != parent)
 		return error_create("the parent process has ended");
@@ -105,7 +104,7 @@ struct xtop_error *caller_become_own_user(void)
 	const uid_t id = CALLER_FIRST_OWN_ID + (uid_t)getpid();
 	struct xtop_error *error = caller_become((struct caller){ .uid = id, .gid = id });
 
-	if (!error || geteuid() != 0)
+	if (geteuid() != 0)
 		return error;
 	error_destroy(error);
 	return caller_become(caller_find());
@@ -115,15 +114,14 @@ struct xtop_error *caller_become_own_user(void)
 bool caller_may_write(const char *folder)
 {
 	pid_t pid = fork();
-	int status;
+	int status = -1;
 
 	if (pid == 0) {
 		struct xtop_error *error = caller_become(caller_find());
 
 		_exit(error || eaccess(folder, W_OK | X_OK) < 0);
 	}
-	while (pid > 0 && waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return false;
-	return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status == 0;
 }

@@ -116,19 +116,17 @@ void helper_end(struct helper *helper, unsigned wait_ms)
 
 int helper_open_cache(const char *cache, const char *name)
 {
-	const struct caller caller = geteuid() == 0
-					     ? caller_find()
-					     : (struct caller){ geteuid(), getegid() };
+	const struct caller caller =
+		geteuid() == 0 ? caller_find() : (struct caller){ geteuid(), getegid() };
 	char path[PATH_MAX];
 	int fd;
 
-	if (!xdg_make_folder(cache) ||
-	    (size_t)snprintf(path, sizeof(path), "%s/%s.%u", cache, name, (unsigned)caller.uid) >=
-		    sizeof(path))
+	if (!xdg_make_folder(cache) || (size_t)snprintf(path, sizeof(path), "%s/%s.%u", cache, name,
+							(unsigned)caller.uid) >= sizeof(path))
 		return -1;
 	(void)!mkdir(path, 0700); /* it may be there */
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd >= 0 && geteuid() == 0 && fchown(fd, caller.uid, caller.gid) < 0) {
+	if (fd >= 0 && fchown(fd, caller.uid, caller.gid) < 0) {
 		close(fd);
 		fd = -1;
 	}

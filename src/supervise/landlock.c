@@ -31,15 +31,15 @@
 
 #include "xtop/base/cleanup.h"
 
-#define LANDLOCK_CREATE_RULESET  444
-#define LANDLOCK_ADD_RULE        445
-#define LANDLOCK_RESTRICT_SELF   446
-#define LANDLOCK_GET_VERSION     1 /* flag of LANDLOCK_CREATE_RULESET */
-#define LANDLOCK_RULE_BENEATH    1 /* type of a rule */
-#define LANDLOCK_BIND_TCP        (1ULL << 0)
-#define LANDLOCK_CONNECT_TCP     (1ULL << 1)
-#define LANDLOCK_SCOPES          (1ULL << 0 | 1ULL << 1)
-#define LANDLOCK_READ            (1ULL << 2 | 1ULL << 3) /* READ_FILE, READ_DIR */
+#define LANDLOCK_CREATE_RULESET 444
+#define LANDLOCK_ADD_RULE       445
+#define LANDLOCK_RESTRICT_SELF  446
+#define LANDLOCK_GET_VERSION    1 /* flag of LANDLOCK_CREATE_RULESET */
+#define LANDLOCK_RULE_BENEATH   1 /* type of a rule */
+#define LANDLOCK_BIND_TCP       (1ULL << 0)
+#define LANDLOCK_CONNECT_TCP    (1ULL << 1)
+#define LANDLOCK_SCOPES         (1ULL << 0 | 1ULL << 1)
+#define LANDLOCK_READ           (1ULL << 2 | 1ULL << 3) /* READ_FILE, READ_DIR */
 
 /* Older kernels know less of it; they get as many bytes as they know. */
 struct landlock_ruleset {
@@ -107,9 +107,9 @@ struct xtop_error *landlock_enter(const struct landlock_rights *rights)
 			return error_create_errno(errno, "cannot limit the files to %s",
 						  rights->paths[i]);
 	}
+	/* Fails for what is no folder, or -1; others report that. */
 	for (size_t i = 0; i < rights->n_folders; i++)
-		if (rights->folders[i] >= 0) /* fails for what is no folder; others report that */
-			landlock_allow(ruleset, rights->folders[i], LANDLOCK_READ);
+		landlock_allow(ruleset, rights->folders[i], LANDLOCK_READ);
 	if (rights->writes && !landlock_allow(ruleset, rights->folder, limits.handled_fs))
 		return error_create_errno(errno, "cannot limit the files");
 	if (syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0) < 0)

@@ -10,8 +10,11 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "supervise/broker.h"
 #include "supervise/keeper.h"
 #include "tests/support/tap.h"
 #include "xtop/memory/memory.h"
@@ -95,6 +98,17 @@ struct xtop_error *memory_create_live(uint32_t domid, int fd, struct memory **me
 	return error_create("adopted %u", domid);
 }
 
+/* Whether this process has a stream of the test's. */
+static bool has_streams(void)
+{
+	struct stat status;
+	bool has = false;
+
+	for (int fd = STDIN_FILENO; fd <= BROKER_LAST_STREAM; fd++)
+		has |= fstat(fd, &status) < 0 || status.st_rdev != makedev(1, 3); /* /dev/null */
+	return has;
+}
+
 struct xtop_error *keeper_start(const struct sampling *sampling, bool shared, int socket,
 				struct keeper *keeper)
 {
@@ -110,6 +124,7 @@ struct xtop_error *keeper_start(const struct sampling *sampling, bool shared, in
 	seen->spent = control_is_credit_spent();
 	seen->aligned = (uintptr_t)room % 8 == 0;
 	seen->dumpable = prctl(PR_GET_DUMPABLE);
+	seen->has_terminal = has_streams();
 	if (room)
 		memcpy(room, "from far", 8);
 	ring_commit(sampling->ring, 8);

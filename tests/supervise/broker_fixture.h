@@ -28,6 +28,7 @@ extern struct seen {
 	unsigned read;                  /* how often registers were read */
 	uint64_t paused_ns;             /* pauses that the guard was told of */
 	bool aligned;                   /* whether the first record of the ring was aligned */
+	bool has_terminal; /* or another stream of the test's: the process that starts keepers */
 	int dumpable;    /* prctl(2): whether the process that starts keepers leaves core files */
 	uint32_t reused; /* the domid that another domain has now */
 } * seen;

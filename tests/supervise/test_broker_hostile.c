@@ -110,6 +110,7 @@ static void test_memory(int socket)
 	      "a guard starts with a right ring and a right control block");
 	check(seen->aligned, "a record is aligned although the ring's position is 13");
 	check(seen->dumpable == 0, "the broker and what it starts leave no core files");
+	check(!seen->has_terminal, "the broker and what it starts have no terminal");
 	check(ask(socket, (struct broker_request){ .question = BROKER_MEMORY, .domid = 5 }, fds, 2),
 	      "a question with descriptors that it does not need is answered");
 	ring_destroy(ring);
