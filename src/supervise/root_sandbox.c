@@ -70,7 +70,7 @@ static const int root_sandbox_broker_calls[] = {
 	CALL(setgroups), CALL(setresgid), CALL(setresuid), CALL(setuid), CALL(getgroups),
 };
 
-/* Without F_SETOWN and F_SETSIG: they could send SIGKILL to another user's process. */
+/* Without F_SETOWN and F_SETSIG: they could send SIGKILL to another user's process. F_SETFL below. */
 static const uint32_t root_sandbox_fcntls[] = {
 	F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_ADD_SEALS, F_GET_SEALS,
 };
@@ -129,6 +129,8 @@ static void root_sandbox_filter_calls(enum root_kind kind)
 	call_filter_add(&filter, root_sandbox_calls, COUNT(root_sandbox_calls));
 	call_filter_add_values(&filter, CALL(fcntl), 1, root_sandbox_fcntls,
 			       COUNT(root_sandbox_fcntls));
+	call_filter_add_if(&filter, CALL(fcntl), 2, SCMP_A1_32(SCMP_CMP_EQ, F_SETFL, 0),
+			   SCMP_A2_32(SCMP_CMP_MASKED_EQ, O_ASYNC, 0));
 	call_filter_add_memory(&filter);
 	call_filter_add_if(&filter, CALL(prctl), 1, SCMP_A0_32(SCMP_CMP_EQ, PR_GET_DUMPABLE, 0));
 	if (kind != ROOT_SAMPLER)

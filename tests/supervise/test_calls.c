@@ -204,7 +204,7 @@ static const struct attempt {
 	{ "send a message", NUMBER(sendmsg), { 3, 4096, MSG_NOSIGNAL }, "MCSLRBWH" },
 	{ "connect by a message", NUMBER(sendmsg), { 3, 4096, MSG_FASTOPEN }, "MCLRBWH" },
 	{ "copy a descriptor", NUMBER(fcntl), { 0, F_DUPFD_CLOEXEC, 3 }, "MCSLRBWPH" },
-	{ "not wait", NUMBER(fcntl), { 0, F_SETFL, O_NONBLOCK }, "CS" },
+	{ "not wait", NUMBER(fcntl), { 0, F_SETFL, O_NONBLOCK }, "CSBWPH" },
 	{ "have signals sent", NUMBER(fcntl), { 0, F_SETFL, O_ASYNC }, "" },
 	{ "choose who gets signals", NUMBER(fcntl), { 0, F_SETOWN, 1 }, "" },
 	{ "choose which thread gets them", NUMBER(fcntl), { 0, 15, 4096 }, "" }, /* F_SETOWN_EX */
@@ -237,7 +237,7 @@ static const struct attempt {
  */
 #define N_COMMANDS 1100
 #define ALL         " all"
-#define ROOT_FCNTLS " 0 1 2 3 1030 1033 1034"
+#define ROOT_FCNTLS " 0 1 2 3 4 1030 1033 1034"
 static const struct commands {
 	const char *what;
 	int number;
