@@ -70,7 +70,7 @@ static const int root_sandbox_broker_calls[] = {
 	CALL(setgroups), CALL(setresgid), CALL(setresuid), CALL(setuid), CALL(getgroups),
 };
 
-/* Without F_SETOWN and F_SETSIG: they could send SIGKILL to another user's process. F_SETFL below. */
+/* Without F_SETOWN and F_SETSIG: they could send SIGKILL to others. F_SETFL below. */
 static const uint32_t root_sandbox_fcntls[] = {
 	F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_ADD_SEALS, F_GET_SEALS,
 };
