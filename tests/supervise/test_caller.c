@@ -31,6 +31,11 @@ static const char *passwd = "/etc/passwd"; /* the file that stands for it; NULL:
 static bool fork_fails, eaccess_naps;
 static pid_t victim; /* ends while this process becomes another user */
 
+#ifdef SANITIZED
+static const bool is_sanitized = true; /* sanitizers replace functions themselves */
+#else
+static const bool is_sanitized = false;
+
 FILE *fopen(const char *path, const char *mode)
 {
 	int fd;
@@ -66,6 +71,7 @@ int setgroups(size_t n, const gid_t *groups)
 	}
 	return (int)syscall(SYS_setgroups, n, groups);
 }
+#endif
 
 /* --- who the caller is ------------------------------------------------------------------------ */
 
@@ -314,6 +320,8 @@ static void test_may_write(void)
 int main(void)
 {
 	test_ids();
+	if (is_sanitized)
+		return tap_done();
 	test_nobody();
 	if (geteuid() == 0 && !is_emulated()) {
 		test_become();

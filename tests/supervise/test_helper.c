@@ -34,6 +34,11 @@ static struct seen {
 
 static bool fchown_fails, opendir_fails;
 
+#ifdef SANITIZED
+static const bool is_sanitized = true; /* sanitizers replace functions themselves */
+#else
+static const bool is_sanitized = false;
+
 int fchown(int fd, uid_t uid, gid_t gid)
 {
 	if (!fchown_fails)
@@ -48,6 +53,7 @@ DIR *opendir(const char *name)
 
 	return fd < 0 ? NULL : fdopendir(fd);
 }
+#endif
 
 static void nap_ms(long ms)
 {
@@ -226,6 +232,8 @@ int main(void)
 	test_end();
 	if (!is_emulated())
 		test_stopped_warden();
+	if (is_sanitized)
+		return tap_done();
 	test_not_detached();
 	test_cache();
 	return tap_done();

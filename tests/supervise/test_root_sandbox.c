@@ -16,6 +16,12 @@
 #include "tests/support/emulated.h"
 #include "tests/support/tap.h"
 
+#ifdef SANITIZED
+static const bool is_sanitized = true; /* such a build has no walls */
+#else
+static const bool is_sanitized = false;
+#endif
+
 #define BIT(capability) (1ULL << (capability))
 
 /* The number behind NAME in the status of process PID. */
@@ -68,11 +74,9 @@ int main(void)
 {
 	unsigned long long has = status_of(getpid(), "CapEff", 16);
 
-	if (emulator_lacks("walls"))
+	check(has != 999, "this process has a status");
+	if (is_sanitized || emulator_lacks("walls"))
 		return tap_done();
-#ifdef SANITIZED
-	check(true, "a build with sanitizers has no walls");
-#else
 	test_kind(ROOT_WATCHER, has & (BIT(CAP_SYS_NICE) | BIT(CAP_IPC_LOCK)), "a watcher");
 	test_kind(ROOT_SAMPLER, has & BIT(CAP_IPC_LOCK), "the sampler");
 	test_kind(ROOT_LOOKER, 0, "a process that looks at the host");
@@ -80,6 +84,5 @@ int main(void)
 		  has & (BIT(CAP_SYS_NICE) | BIT(CAP_IPC_LOCK) | BIT(CAP_SETUID) | BIT(CAP_SETGID) |
 			 BIT(CAP_SETPCAP) | BIT(CAP_DAC_OVERRIDE)),
 		  "the broker");
-#endif
 	return tap_done();
 }
