@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Readable names of C++, Rust, D and OCaml functions, mostly by libiberty. The resolver's thread, once for each new
- * frame.
+ * Readable names of C++, Rust, D and OCaml functions, mostly by libiberty. The resolver's thread,
+ * once for each new frame.
  *
  *   _ZN2ns3Foo3barEi                     ns::Foo::bar       Itanium C++ ABI 5.1
  *   _ZN4core5write17h0123456789abcdefE    core::write        Rust, legacy: the same with a hash

@@ -136,9 +136,9 @@ enum symbol_kind {
 enum symbol_kind symbol_nm_kind(char type, enum symbol_rank *rankp); /* *RANKP is set for code */
 
 /*
- * demangle.c: names of C++, Rust, D and OCaml, without parameters of C++, hashes of Rust and numbers
- * of OCaml. A compiler's suffix stays ("f.cold"). The caller frees the name. NULL: not a mangled name, or out of memory.
- * Any thread with 2 MiB of stack.
+ * demangle.c: names of C++, Rust, D and OCaml, without parameters of C++, hashes of Rust and
+ * numbers of OCaml. A compiler's suffix stays ("f.cold"). The caller frees the name. NULL: not a
+ * mangled name, or out of memory. Any thread with 2 MiB of stack.
  */
 char *symbol_demangle(const char *name);
 /* symbol_demangle() with what it leaves out: two functions may be alike without that. */
