@@ -244,8 +244,27 @@ static void test_hostile(void)
 	exits_destroy(exits);
 }
 
+/* A clock that is as slow as it can be told, and a wait of half of all of its times. */
+static void test_long_wait(void)
+{
+	struct exits *exits = make_exits(false);
+	struct exits_table *table;
+
+	exits_set_host(exits, GUEST, 1, false);
+	begin();
+	put_runstate(GUEST, 0, 2, 1);
+	now += UINT64_MAX / 2;
+	put_runstate(GUEST, 0, 1, 0);
+	table = add_all(exits, 0);
+	check(table->wakes[0].longest_ns == 1000000000000000000ULL,
+	      "a wait that fits in no number is cut: %" PRIu64 " ns", table->wakes[0].longest_ns);
+	exits_table_destroy(table);
+	exits_destroy(exits);
+}
+
 int main(void)
 {
+	test_long_wait();
 	test_exits();
 	test_lost();
 	test_vmx();
