@@ -179,10 +179,10 @@ static void flow_end_call(struct flow *flow, uint32_t call)
 /* --- two paths -------------------------------------------------------------------------------- */
 
 /*
- * A call that never returns may follow arguments on the stack, which nobody then takes away. If the
- * code behind it is reached by a table of jumps alone, it seems to have these words on its stack,
- * up to where it meets a path that has not. So of two depths the deeper one is wrong. Notes that the
- * first call at this depth never returns. Returns false if it is not known.
+ * A call that never returns may follow arguments on the stack, which nobody then takes away. If
+ * only a table of jumps leads to the code behind it, that code seems to have these words on its
+ * stack, up to where it meets a path that has not. So of two depths the deeper one is wrong. Notes
+ * that the first call at this depth never returns. Returns false if it is not known.
  */
 static bool flow_end_deeper(struct flow *flow, const struct flow_op *op, uint32_t number)
 {
