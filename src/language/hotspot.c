@@ -29,7 +29,6 @@
 #define MAX_ARGUMENTS (256 * WORD) /* a method has at most 255 */
 #define MAX_METHOD_BYTES                                                                           \
 	80 /* for a method's name; the class's has the rest of RUNTIME_NAME_BYTES */
-#define NO_PLACE         UINT32_MAX
 #define STUB_TAG         1ULL /* in runtime_frame.code: a blob that is no method */
 #define MAX_POOL_ENTRIES 65536
 
@@ -66,7 +65,7 @@ static bool hotspot_find_layout(struct elf_file *file, const char *name, struct 
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* The place in the bytecode that METHOD executes in an interpreted frame; NO_PLACE: not known. */
+/* The place in its bytecode that METHOD, in an interpreted frame, executes, or HOTSPOT_NO_PLACE. */
 static uint64_t hotspot_find_frame_place(const struct runtime_process *process,
 					 const struct runtime_native *native, uint64_t method)
 {
@@ -77,7 +76,7 @@ static uint64_t hotspot_find_frame_place(const struct runtime_process *process,
 	for (unsigned i = 0; i < 3 && description; i++)
 		if (hotspot_find_place(process, description, words[i], &place))
 			return place;
-	return NO_PLACE;
+	return HOTSPOT_NO_PLACE;
 }
 
 static size_t hotspot_read_native(const struct runtime_process *process,
@@ -102,7 +101,8 @@ static size_t hotspot_read_native(const struct runtime_process *process,
 	if (!hotspot_find_blob(process, address, &blob))
 		return 0;
 	if (blob.method)
-		return hotspot_read_scopes(process, &blob, native->address, frames, capacity);
+		return hotspot_read_scopes(process, &blob, native->address, native->interrupted,
+					   frames, capacity);
 	frames[0] = (struct runtime_frame){ .code = blob.address | STUB_TAG };
 	return 1;
 }
@@ -357,7 +357,7 @@ static uint32_t hotspot_read_line(const struct runtime_process *process,
 {
 	struct hotspot_method method;
 
-	if (frame->code & STUB_TAG || frame->position == NO_PLACE ||
+	if (frame->code & STUB_TAG || frame->position == HOTSPOT_NO_PLACE ||
 	    !hotspot_read_method(process, frame->code, &method))
 		return 0;
 	return hotspot_find_line(process, method.description, (uint32_t)frame->position);

@@ -101,9 +101,15 @@ bool hotspot_find_blob(const struct runtime_process *process, uint64_t address,
 /* Reads the blob at ADDRESS. */
 bool hotspot_read_blob(const struct runtime_process *process, uint64_t address,
 		       struct hotspot_blob *blob);
-/* The methods of BLOB that run at ADDRESS, innermost first. */
+#define HOTSPOT_NO_PLACE UINT32_MAX /* in runtime_frame.position: not known */
+
+/*
+ * The methods of BLOB that run at ADDRESS, innermost first. INTERRUPTED: it is the next
+ * instruction, otherwise a return address.
+ */
 size_t hotspot_read_scopes(const struct runtime_process *process, const struct hotspot_blob *blob,
-			   uint64_t address, struct runtime_frame *frames, size_t capacity);
+			   uint64_t address, bool interrupted, struct runtime_frame *frames,
+			   size_t capacity);
 /* Reads a number of 1 to 5 bytes. *AT becomes the offset after it. */
 uint32_t hotspot_read_number(const struct hotspot_layout *layout, const uint8_t *bytes, size_t n,
 			     size_t *at);

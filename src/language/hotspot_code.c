@@ -31,6 +31,9 @@
 #define PC_WORDS         4 /* PcDesc has four numbers of 32 bits */
 #define MAX_PCS          (1 << 20)
 #define MAX_RECORD_BYTES 16
+#define LOOP_MAX_BYTES   4096 /* a loop may be repeated in itself */
+#define LOOP_READ_BYTES  1024
+#define LOOP_END_BYTES   192 /* a loop around another one ends so soon after its look */
 
 struct hotspot_heap {
 	uint64_t low, high, map;
@@ -276,6 +279,36 @@ bool hotspot_find_blob(const struct runtime_process *process, uint64_t address,
 
 /* --- methods in compiled code ----------------------------------------------------------------- */
 
+/*
+ * Whether ADDRESS is in a loop that ends before END, and END in no loop around that. Compilers put
+ * a look whether the thread has to stop, which is no call, into a loop around the loop.
+ */
+static bool hotspot_is_loop(const struct runtime_process *process, uint64_t address, uint64_t end)
+{
+	uint8_t bytes[LOOP_READ_BYTES];
+	size_t to_end = end - address, n = to_end + LOOP_END_BYTES;
+	bool is_loop = false, is_call = false;
+
+	if (n > sizeof(bytes))
+		n = sizeof(bytes);
+	n = memory_read(process->memory, process->root, address, bytes, n);
+	for (size_t at = 0; at < n && (at < to_end || (is_loop && !is_call));) {
+		struct runtime_step step = process->decode(bytes + at, n - at, address + at);
+
+		if (!step.size_bytes)
+			break;
+		if (step.jump && address - step.jump < LOOP_MAX_BYTES) {
+			if (at >= to_end)
+				return false;
+			is_loop = true;
+		}
+		at += step.size_bytes;
+		if (at <= to_end)
+			is_call = step.call;
+	}
+	return is_loop;
+}
+
 struct hotspot_scopes {
 	uint64_t pcs, pcs_end, records, methods;
 };
@@ -305,32 +338,45 @@ static bool hotspot_find_scopes(const struct runtime_process *process,
 	       (scopes->pcs_end - scopes->pcs) / (PC_WORDS * sizeof(uint32_t)) <= MAX_PCS;
 }
 
-/*
- * The record for the code at OFFSET: that of the first call or safepoint from there on. The list is
- * sorted. 0: there is none.
- */
-static uint32_t hotspot_find_record(const struct runtime_process *process,
-				    const struct hotspot_scopes *scopes, int64_t offset)
+/* A place in compiled code that has a record. */
+struct hotspot_place {
+	int32_t offset;
+	uint32_t record; /* 0: there is no such place */
+};
+
+static struct hotspot_place hotspot_read_place(const struct runtime_process *process,
+					       const struct hotspot_scopes *scopes, uint64_t i)
+{
+	uint32_t words[PC_WORDS] = { 0 };
+
+	if (memory_read(process->memory, process->root, scopes->pcs + i * sizeof(words), words,
+			sizeof(words)) != sizeof(words) ||
+	    (int32_t)words[1] < 0)
+		words[1] = 0;
+	return (struct hotspot_place){ (int32_t)words[0], words[1] };
+}
+
+/* Finds the first call or safepoint from OFFSET on, and the one before. The list is sorted. */
+static void hotspot_find_places(const struct runtime_process *process,
+				const struct hotspot_scopes *scopes, int64_t offset,
+				struct hotspot_place *before, struct hotspot_place *after)
 {
 	uint64_t low = 0, high = (scopes->pcs_end - scopes->pcs) / (PC_WORDS * sizeof(uint32_t));
-	uint32_t words[PC_WORDS] = { 0 };
 
 	while (low < high) {
 		uint64_t middle = (low + high) / 2;
 
-		if (memory_read(process->memory, process->root,
-				scopes->pcs + middle * sizeof(words), words,
-				sizeof(words)) != sizeof(words))
-			return 0;
-		if ((int32_t)words[0] < offset)
+		if (hotspot_read_place(process, scopes, middle).offset < offset)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (memory_read(process->memory, process->root, scopes->pcs + low * sizeof(words), words,
-			sizeof(words)) != sizeof(words))
-		return 0;
-	return (int32_t)words[0] >= offset && (int32_t)words[1] > 0 ? words[1] : 0;
+	*before = (struct hotspot_place){ 0 };
+	if (low)
+		*before = hotspot_read_place(process, scopes, low - 1);
+	*after = hotspot_read_place(process, scopes, low);
+	if (after->offset < offset)
+		after->record = 0;
 }
 
 /*
@@ -352,19 +398,17 @@ uint32_t hotspot_read_number(const struct hotspot_layout *layout, const uint8_t 
 	return sum;
 }
 
-size_t hotspot_read_scopes(const struct runtime_process *process, const struct hotspot_blob *blob,
-			   uint64_t address, struct runtime_frame *frames, size_t capacity)
+/* The functions of RECORD, innermost first. */
+static size_t hotspot_read_record(const struct runtime_process *process,
+				  const struct hotspot_scopes *scopes, uint32_t record,
+				  struct runtime_frame *frames, size_t capacity)
 {
 	const struct hotspot_layout *layout = hotspot_layout_of(process);
-	struct hotspot_scopes scopes;
-	uint32_t record = 0;
 	size_t n = 0;
 
-	if (hotspot_find_scopes(process, blob, &scopes))
-		record = hotspot_find_record(process, &scopes, (int64_t)(address - blob->code));
 	while (record && n < capacity && n < HOTSPOT_MAX_INLINED) {
 		uint8_t bytes[MAX_RECORD_BYTES];
-		size_t size = memory_read(process->memory, process->root, scopes.records + record,
+		size_t size = memory_read(process->memory, process->root, scopes->records + record,
 					  bytes, sizeof(bytes));
 		size_t at = 0;
 		uint32_t outer = hotspot_read_number(layout, bytes, size, &at);
@@ -373,16 +417,64 @@ size_t hotspot_read_scopes(const struct runtime_process *process, const struct h
 
 		frames[n++] = (struct runtime_frame){
 			.code = runtime_read_word(
-				process, scopes.methods + (method - 1ULL) * sizeof(uint64_t)),
+				process, scopes->methods + (method - 1ULL) * sizeof(uint64_t)),
 			.position = place - 1, /* -1: the method's entry */
 		};
 		/* A record comes after that of its caller. */
 		record = outer < record ? outer : 0;
 	}
-	if (n && frames[n - 1].code == blob->method)
-		return n;
+	return n;
+}
+
+/*
+ * Leaves of the N FRAMES those that BEFORE has, too. The innermost one that is left is then at no
+ * known place.
+ */
+static size_t hotspot_keep_common(const struct runtime_process *process,
+				  const struct hotspot_scopes *scopes, uint32_t before,
+				  struct runtime_frame *frames, size_t n)
+{
+	struct runtime_frame others[HOTSPOT_MAX_INLINED];
+	size_t n_others = hotspot_read_record(process, scopes, before, others, HOTSPOT_MAX_INLINED);
+	size_t common = 0;
+	bool is_same = true; /* both are called from the same place */
+
+	while (common < n && common < n_others && is_same &&
+	       frames[n - common - 1].code == others[n_others - common - 1].code) {
+		common++;
+		is_same = frames[n - common].position == others[n_others - common].position;
+	}
+	if (!common)
+		return 0;
+	memmove(frames, frames + n - common, common * sizeof(*frames));
+	frames[0].position = HOTSPOT_NO_PLACE;
+	return common;
+}
+
+/*
+ * The call or safepoint that comes next tells which functions run. A loop without any can have been
+ * put between those of another function: then only functions are known that are around both.
+ */
+size_t hotspot_read_scopes(const struct runtime_process *process, const struct hotspot_blob *blob,
+			   uint64_t address, bool interrupted, struct runtime_frame *frames,
+			   size_t capacity)
+{
+	struct hotspot_scopes scopes;
+	struct hotspot_place before, after;
+	size_t n = 0;
+
 	if (!capacity)
 		return 0;
-	frames[0] = (struct runtime_frame){ .code = blob->method };
+	if (hotspot_find_scopes(process, blob, &scopes)) {
+		hotspot_find_places(process, &scopes, (int64_t)(address - blob->code), &before,
+				    &after);
+		n = hotspot_read_record(process, &scopes, after.record, frames, capacity);
+		if (n > 1 && interrupted && process->decode &&
+		    hotspot_is_loop(process, address, blob->code + (uint32_t)after.offset))
+			n = hotspot_keep_common(process, &scopes, before.record, frames, n);
+	}
+	if (n && frames[n - 1].code == blob->method)
+		return n;
+	frames[0] = (struct runtime_frame){ .code = blob->method, .position = HOTSPOT_NO_PLACE };
 	return 1;
 }

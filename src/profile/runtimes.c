@@ -15,6 +15,7 @@
 
 #include "xtop/base/hash.h"
 #include "xtop/supervise/line_client.h"
+#include "xtop/unwind/disassemble.h"
 
 #define RUNTIMES_RETRY_NS     100000000ULL  /* time between two searches for a recipe */
 #define RUNTIMES_MAX_ASLEEP   64            /* tasks of a process that are asleep and tried */
@@ -65,6 +66,17 @@ static bool runtimes_find_caller(const struct unwind_program *unwind,
 	return runtime_find_caller(&runtimes->process->running, native, caller);
 }
 
+static struct runtime_step runtimes_decode(const uint8_t *bytes, size_t n, uint64_t address)
+{
+	struct code code = { bytes, n, address, .word_bytes = sizeof(uint64_t), .arch = ARCH_X86 };
+	struct code_step step = disassemble_x86_step(&code);
+	bool jumps = step.flow == CODE_BRANCH || step.flow == CODE_JUMP;
+
+	return (struct runtime_step){ .jump = jumps ? step.target : 0,
+				      .size_bytes = step.bad ? 0 : step.length,
+				      .call = step.flow == CODE_CALL };
+}
+
 struct xtop_error *runtimes_create(struct frames *frames, struct runtimes **runtimesp)
 {
 	struct runtimes *runtimes = calloc(1, sizeof(*runtimes));
@@ -103,7 +115,8 @@ static struct runtimes_process *runtimes_find_process(struct runtimes *runtimes,
 	mapping = space_find_runtime(sample->space);
 	if (mapping)
 		process->running = (struct runtime_process){ .runtime = mapping->image->runtime,
-							     .bias = mapping->bias };
+							     .bias = mapping->bias,
+							     .decode = runtimes_decode };
 	return process;
 }
 

@@ -201,6 +201,14 @@ static void *make_hotspot_layout(struct fuzz *fuzz)
 	return layout;
 }
 
+/* Any bytes are instructions: a byte tells the length, another one how far it jumps. */
+static struct runtime_step decode(const uint8_t *bytes, size_t n, uint64_t address)
+{
+	return (struct runtime_step){ .jump = n > 1 ? address + 64 - bytes[1] : 0,
+				      .size_bytes = bytes[0] & 15,
+				      .call = bytes[0] & 16 };
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 {
 	static const struct language_ops *const languages[] = {
@@ -214,7 +222,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	struct fuzz fuzz = fuzz_begin(bytes, size_bytes);
 	unsigned choice = fuzz_u8(&fuzz) % (sizeof(names) / sizeof(names[0]));
 	struct runtime runtime = { .ops = languages[choice] };
-	struct runtime_process process = { .runtime = &runtime, .bias = BASE };
+	struct runtime_process process = { .runtime = &runtime, .bias = BASE, .decode = decode };
 	size_t n = 0;
 
 	pointer_tag = runtime.ops == &v8_language ? V8_TAG : 0;

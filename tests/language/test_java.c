@@ -129,6 +129,38 @@ static void check_version(const char *java)
 	}
 }
 
+/* Compilers note no calls in the loop of spin(): no function beside it is taken for it. */
+static void check_loops(struct live_process *live, const char *version, const char *told)
+{
+	static struct told_native native;
+	unsigned looks = 0, right = 0;
+	char text[8192];
+
+	(void)told;
+	told_native_init(&native, live);
+	for (unsigned i = 0; i < LOOKS; i++, usleep(500)) {
+		if (!told_native_look(&native, live, find_main_thread(live->pid)))
+			continue;
+		told_native_write(&native, "Loops.", text, sizeof(text));
+		looks++;
+		right += strncmp(text, "[java] Loops.take", 17) != 0;
+	}
+	told_native_deinit(&native);
+	check(looks == LOOKS, "%s: %u looks", version, looks);
+	check(right >= looks * 9 / 10, "%s: the loop is no other function's %u times", version,
+	      right);
+}
+
+static void check_collector(const char *java, const char *collector)
+{
+	char label[64];
+	char *const argv[] = { (char *)java, (char *)collector, (char *)"-cp",
+			       folder,       (char *)"Loops",   NULL };
+
+	snprintf(label, sizeof(label), "%s %s", java, collector);
+	told_check_program_by(check_loops, argv, label);
+}
+
 int main(void)
 {
 	static const char *const versions[] = { "java",   "java8",  "java11",
@@ -141,10 +173,14 @@ int main(void)
 	}
 	if (!mkdtemp(folder))
 		return 1;
-	shell("javac --release 8 -nowarn -d %s %s/tests/language/Work.java 2>&1", folder,
-	      source ? source : ".");
-	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++)
+	source = source ? source : ".";
+	shell("javac --release 8 -nowarn -d %s %s/tests/language/Work.java "
+	      "%s/tests/language/Loops.java 2>&1",
+	      folder, source, source);
+	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
 		check_version(versions[i]);
+		check_collector(versions[i], "-XX:+UseSerialGC");
+	}
 	shell("rm -r %s", folder);
 	return told_done("java");
 }
