@@ -22,7 +22,7 @@
 #define STRATA_AHEAD   30   /* the next seconds, in slots of the budget */
 #define STRATA_SOON    20   /* from so many slots on, the cost may rise to what is left */
 #define STRATA_MOST    1e9  /* ticks of a stratum */
-#define STRATA_PART    0.025 /* a stop reads the vCPUs that this part of a span's budget pays */
+#define STRATA_PART    0.03 /* a stop reads the vCPUs that this part of a span's budget pays */
 
 void strata_init(struct strata *strata, unsigned n_vcpus, uint64_t seed)
 {

@@ -28,7 +28,8 @@
  *
  * A stop reads at most so many vCPUs that it takes STRATA_PART of the budget of BUDGET_SPAN_NS.
  * Those of the vCPUs that run which are left out are chosen at random, and the others stand for
- * them. So even a stop in a guest with many vCPUs is small, and little room must be left for it.
+ * them. So even a stop in a guest with many vCPUs is small, and little room must be left for it. A
+ * smaller part would leave still less unused, but fewer stacks of parallel work would be read.
  *
  * Ticks without a sample, because dom0 did not run or the resolver was behind, are owed. The next
  * samples stand for them, too, but no sample for more of them than for its own stratum. What is
