@@ -366,6 +366,7 @@ static void exits_add_pv(const struct exits_batch *batch, const struct exits_rec
 	struct exit_reason reason = { .kind = EXIT_PV,
 				      .code = record->event & ~(uint32_t)EVENT_64,
 				      .detail = EXIT_NO_DETAIL };
+	size_t n_address = record->event & EVENT_64 ? 2 : 1;
 	uint64_t address = 0;
 
 	if (!exits_is_ours(batch) || !record->n)
@@ -376,10 +377,9 @@ static void exits_add_pv(const struct exits_batch *batch, const struct exits_rec
 		address = record->words[0];
 	if (record->event & EVENT_64 && record->n > 1)
 		address |= (uint64_t)record->words[1] << 32;
-	/* struct __packed of __trace_pv_trap(): the address, then the trap's number in 15 bits. */
-	if (reason.code == EVENT_PV_TRAP && record->n > 1)
-		reason.detail =
-			record->words[record->event & EVENT_64 ? 2 % record->n : 1] & 0x7fff;
+	/* Xen 4.17 __trace_pv_trap(): the address, then the trap's number in 15 bits. */
+	if (reason.code == EVENT_PV_TRAP && record->n > n_address)
+		reason.detail = record->words[n_address] & 0x7fff;
 	exits_count(batch, &reason, address, 0);
 }
 

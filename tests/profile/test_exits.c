@@ -193,6 +193,59 @@ static void test_lost(void)
 	exits_destroy(exits);
 }
 
+/* Xen may emulate an instruction, after another exit: it counts as the instruction. */
+static void test_emulated(void)
+{
+	struct exits *exits = make_exits(false);
+	struct exits_table *table;
+
+	begin();
+	put_runstate(GUEST, 0, 1, 0);
+	for (unsigned i = 0; i < 2; i++) {
+		put_exit(i ? 0x400 : 0x72, 0x3000);
+		put(0x8200e, false, 6, (const uint32_t[]){ 0xb, 0, 1, 2, 3, 4 });
+		now += US;
+		put_entry();
+	}
+	put(0x201103, false, 3, (const uint32_t[]){ 0x3000, 0, 0x8000 | 13 });
+	table = add_all(exits, 0);
+	check(table->n_rows == 2, "%zu reasons", table->n_rows);
+	check(find_row(table, "CPUID leaf 0xb")->total.count == 2, "both are CPUID");
+	check(find_row(table, "trap 0xd")->total.count == 1, "a trap of PV has its number");
+	exits_table_destroy(table);
+	exits_destroy(exits);
+}
+
+/* Waits that are 1, 2 and 5 us long are in the histogram; one of which a part was lost is not. */
+static void test_waits(void)
+{
+	static const unsigned us[] = { 1, 2, 5, 2000 };
+	struct exits *exits = make_exits(false);
+	struct exits_table *table;
+	uint64_t n = 0;
+
+	begin();
+	put_runstate(GUEST, 0, 0, 2);
+	for (unsigned i = 0; i < 4; i++) {
+		put_runstate(GUEST, 0, 2, 1);
+		now += us[i] * US;
+		if (i == 3)
+			put(0x1f001, true, 4, (const uint32_t[]){ 9, 0, 0, 0 });
+		put_runstate(GUEST, 0, 1, 0);
+		put_runstate(GUEST, 0, 0, 2);
+	}
+	table = add_all(exits, 0);
+	for (unsigned i = 0; i < EXITS_LOG2; i++)
+		n += table->wakes_log2[i];
+	check(table->wakes[0].count == 3 && n == 3, "%" PRIu64 " waits", n);
+	check(table->wakes[0].longest_ns == 5000, "the longest took %" PRIu64 " ns",
+	      table->wakes[0].longest_ns);
+	check(table->wakes_log2[9] == 1 && table->wakes_log2[10] == 1 && table->wakes_log2[12] == 1,
+	      "each has its power of two");
+	exits_table_destroy(table);
+	exits_destroy(exits);
+}
+
 static void test_vmx(void)
 {
 	struct exits *exits = make_exits(true);
@@ -267,6 +320,8 @@ int main(void)
 	test_long_wait();
 	test_exits();
 	test_lost();
+	test_emulated();
+	test_waits();
 	test_vmx();
 	test_hostile();
 	return tap_done();

@@ -426,7 +426,10 @@ static void exits_draw_summary(const struct view_exits *exits, const struct ui_m
 		canvas, row, at, STYLE_NORMAL, "%s exits a second, %.1f %% of a CPU",
 		format_count((uint64_t)((double)exits->sum.count * 1e9 / span_ns + 0.5), rate),
 		100 * exits->sum.ns / span_ns);
-	if (table->lost)
+	if (!table->n_rows)
+		canvas_put(canvas, row, at, canvas_columns(canvas) - at, STYLE_NOTICE,
+			   " (on arm64 Xen traces waits alone)");
+	else if (table->lost)
 		canvas_printf(canvas, row, at, STYLE_NOTICE, ", of what was seen · %s records lost",
 			      format_count(table->lost, lost));
 	else
@@ -475,7 +478,10 @@ static const char *exits_find_obstacle(const struct ui_model *model)
 				       : "Xen has not traced yet. Earlier pictures have no exits.";
 	if (table->failure[0])
 		return table->failure;
-	return table->records ? NULL : "Xen traces.";
+	if (!table->n_rows && !table->n_vcpus)
+		return table->records ? "Xen traces; this guest has not exited yet."
+				      : "Xen traces.";
+	return NULL;
 }
 
 static void exits_draw(struct view *view, const struct ui_model *model, struct canvas *canvas,
