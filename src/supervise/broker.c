@@ -71,6 +71,7 @@ struct broker {
 	struct broker_run runs[BROKER_MAX_RUNS];
 	struct helper watches[BROKER_MAX_RUNS]; /* processes that look at the host */
 	size_t n_grants;
+	bool dropped; /* a grant, and with it what its domain had used */
 	struct broker_grant grants[BROKER_MAX_GRANTS];
 };
 
@@ -158,14 +159,17 @@ static struct broker_grant *broker_find_grant(struct broker *broker, uint32_t do
 /*
  * Adds the domain of INFO. A grant of the same domain is replaced, because the domain may have more
  * vCPUs now, or another name. A grant of its predecessor before a reboot is replaced as well. If
- * there are too many grants, the oldest is dropped.
+ * there are too many grants, the oldest is dropped. From then on a domain that is found may be one
+ * that was dropped, and gets no advance.
  */
 static void broker_add_grant(struct broker *broker, const struct guest_info *info)
 {
-	struct broker_grant grant = { .info = *info };
+	struct broker_grant grant = { .info = *info, .was_sampled = broker->dropped };
 	size_t n = 0;
 
 	budget_init(&grant.budget, clock_now_ns());
+	if (broker->dropped)
+		budget_empty(&grant.budget, clock_now_ns());
 	for (size_t i = 0; i < broker->n_grants; i++) {
 		const struct broker_grant *before = &broker->grants[i];
 
@@ -178,6 +182,7 @@ static void broker_add_grant(struct broker *broker, const struct guest_info *inf
 		grant.budget = before->budget;
 		grant.paused_ns = before->paused_ns;
 	}
+	broker->dropped |= n == BROKER_MAX_GRANTS;
 	if (n == BROKER_MAX_GRANTS)
 		memmove(broker->grants, broker->grants + 1, --n * sizeof(broker->grants[0]));
 	broker->grants[n++] = grant;

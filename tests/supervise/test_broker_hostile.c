@@ -211,6 +211,19 @@ static void test_packet(size_t size_bytes, size_t n_fds, const char *what)
 	close(socket);
 }
 
+/* Whether the budget of DOMID allows two pauses of 2 ms at once. */
+static bool reads_twice(int socket, uint32_t domid)
+{
+	const struct broker_request read = { .question = BROKER_REGISTERS, .domid = domid };
+	bool both;
+
+	seen->pause_ns = 2000000;
+	both = ask(socket, read, NULL, 0);
+	both = ask(socket, read, NULL, 0) && both;
+	seen->pause_ns = 0;
+	return both;
+}
+
 /* All domains are allowed. Of 300 that were found, the first ones are forgotten. */
 static void test_many(void)
 {
@@ -236,6 +249,10 @@ static void test_many(void)
 	      "memory of the first of the last 256 domains is opened");
 	memory.domid = 100 + 43;
 	check(!ask(socket, memory, NULL, 0), "no memory of the domain found before the last 256");
+	check(reads_twice(socket, 100 + 44), "a domain that was not forgotten has its advance");
+	snprintf(find.text, sizeof(find.text), "other43");
+	check(ask(socket, find, NULL, 0) && !reads_twice(socket, 100 + 43),
+	      "a domain that is found again after it was forgotten has no advance");
 	close(socket);
 	waitpid(pid, NULL, 0);
 }
