@@ -160,7 +160,7 @@ static void step_report(const char *what, const struct unwind_stack *stack, unsi
 	struct symtab_entry entry = { .name = "?" };
 	const struct mapping *mapping = NULL;
 
-	if (step.n_compared - step.n_right > STEP_REPORTS)
+	if (step.n_early > STEP_REPORTS && what[0] == 'e')
 		return;
 	space_find_symbol(step.space, step.regs.rip, &entry, &mapping);
 	printf("# %s after frame %u of %u, stop %d, at %#llx in %s+%#" PRIx64 " of %s\n", what, at,
@@ -193,16 +193,29 @@ static void step_compare(void)
 	}
 }
 
+/*
+ * Whether the program is at a ret that is a jump: a retpoline has written the target over the
+ * return address of its call.
+ */
+static bool step_is_jump(void)
+{
+	return step.code[0] == 0xc3 && step.n && step.frames[step.n - 1].slot != step.regs.rsp;
+}
+
 /* Libraries may have come: the space is made anew when the program is where no code was. */
 static void step_look(void)
 {
+	const struct mapping *mapping;
+
 	if (!step.space || !space_find(step.space, step.regs.rip)) {
 		space_destroy(step.space);
 		step.space = live_stack_create_space(&step.process);
 	}
 	if (step_is_new(step.regs.rip))
 		step.window = STEP_WINDOW;
-	if (!step.window)
+	mapping = space_find(step.space, step.regs.rip);
+	if (!step.window || step_is_jump() || !mapping ||
+	    !mapping->image) /* the vDSO has no file */
 		return;
 	step.window--;
 	step_compare();
