@@ -32,7 +32,6 @@ static struct snapshot *make(double traced_ns, double in_xen_ns)
 	profile_add(profile, &beta, 1, 2 * SPAN_NS, 20, 20);
 	must(profile_copy(profile, 2 * SPAN_NS, &snapshot));
 	profile_destroy(profile);
-	snapshot->run = calloc(1, sizeof(*snapshot->run));
 	snapshot->run->exits = calloc(1, sizeof(*snapshot->run->exits));
 	*snapshot->run->exits = (struct exits_table){
 		.tracing = true,
