@@ -80,7 +80,8 @@ struct exits {
 	uint32_t domid;
 	double ns_per_cycle;
 	bool is_vmx;
-	uint64_t first, newest; /* TSC */
+	uint64_t first, newest; /* TSC, since Xen began to trace the last time; 0: no record yet */
+	double past_ns;         /* how long Xen has traced before that */
 	double last_span_ns, live_span_ns;
 	uint64_t records, lost, bad, refused;
 	size_t n_entries, n_pairs, n_named;
@@ -129,13 +130,25 @@ void exits_reset(struct exits *exits)
 	hash_table_deinit(&exits->pair_index);
 	exits->n_entries = exits->n_pairs = exits->n_named = 0;
 	exits->first = exits->newest = 0;
+	exits->past_ns = 0;
 	exits->last_span_ns = exits->live_span_ns = 0;
 	exits->records = exits->lost = exits->bad = exits->refused = 0;
 	memset(exits->vcpus, 0, sizeof(exits->vcpus));
 }
 
+static double exits_ns(const struct exits *exits, uint64_t from, uint64_t to)
+{
+	return from && to > from ? fmin((double)(to - from) * exits->ns_per_cycle, EXITS_MOST_NS)
+				 : 0;
+}
+
 void exits_set_host(struct exits *exits, uint32_t domid, uint64_t khz, bool is_vmx)
 {
+	/* Xen may not have traced for a while: that time does not count, and ends no wait. */
+	exits->past_ns += exits_ns(exits, exits->first, exits->newest);
+	exits->first = exits->newest = 0;
+	for (unsigned i = 0; i < exits->n_vcpus; i++)
+		exits->vcpus[i].runnable = 0;
 	exits->domid = domid;
 	exits->ns_per_cycle = khz ? 1e6 / (double)khz : 0;
 	exits->is_vmx = is_vmx;
@@ -278,12 +291,6 @@ struct exits_record {
 	size_t n;     /* extra words */
 	const uint32_t *words;
 };
-
-static double exits_ns(const struct exits *exits, uint64_t from, uint64_t to)
-{
-	return from && to > from ? fmin((double)(to - from) * exits->ns_per_cycle, EXITS_MOST_NS)
-				 : 0;
-}
 
 static bool exits_is_ours(const struct exits_batch *batch)
 {
@@ -550,7 +557,7 @@ static void exits_decay(struct exits_weight *live, const struct exits_weight *to
 
 static void exits_update_live(struct exits *exits)
 {
-	double span_ns = exits_ns(exits, exits->first, exits->newest);
+	double span_ns = exits->past_ns + exits_ns(exits, exits->first, exits->newest);
 	double step_ns = span_ns - exits->last_span_ns;
 	double factor = exits->half_life_ns ? exp2(-step_ns / (double)exits->half_life_ns) : 1;
 

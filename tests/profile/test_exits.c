@@ -315,6 +315,33 @@ static void test_long_wait(void)
 	exits_destroy(exits);
 }
 
+/* Xen traces, pauses for a second, and traces again. */
+static void test_pause(void)
+{
+	struct exits *exits = make_exits(false);
+	struct exits_table *table;
+
+	begin();
+	put_runstate(GUEST, 0, 2, 1);
+	now += 40 * US;
+	put_runstate(GUEST, 1, 2, 0);
+	table = add_all(exits, 0);
+	check(fabs(table->span_ns - 40e3) < 1, "records of %.0f ns", table->span_ns);
+	exits_table_destroy(table);
+	exits_set_host(exits, GUEST, KHZ, false);
+	begin();
+	now += 1000000 * US;
+	put_runstate(GUEST, 0, 1, 0);
+	now += 60 * US;
+	put_runstate(GUEST, 0, 0, 2);
+	table = add_all(exits, 0);
+	check(fabs(table->span_ns - 100e3) < 1 && fabs(table->live_span_ns - 100e3) < 1,
+	      "the pause is no time of the trace: %.0f ns", table->span_ns);
+	check_u64(table->wakes[0].count, 0, "waits that ended while nobody traced");
+	exits_table_destroy(table);
+	exits_destroy(exits);
+}
+
 int main(void)
 {
 	test_long_wait();
@@ -322,6 +349,7 @@ int main(void)
 	test_lost();
 	test_emulated();
 	test_waits();
+	test_pause();
 	test_vmx();
 	test_hostile();
 	return tap_done();
