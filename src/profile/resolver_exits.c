@@ -13,6 +13,7 @@
 
 #include "profile/names.h"
 #include "profile/xen_rows.h"
+#include "xtop/base/text.h"
 #include "xtop/profile/exit_names.h"
 #include "xtop/profile/exits.h"
 #include "xtop/supervise/takers_source.h"
@@ -60,11 +61,17 @@ static uint32_t resolver_name_reason(void *context, const struct exit_reason *re
 static void resolver_begin_exits(struct resolver_exits *exits)
 {
 	struct trace_hello *hello = &exits->hello;
+	unsigned char is_vmx;
 
 	if (exits->chunk.size_bytes != sizeof(*hello))
 		return;
 	memcpy(hello, exits->chunk.bytes, sizeof(*hello));
-	hello->failure[sizeof(hello->failure) - 1] = '\0';
+	/* The bytes may be a recording's. */
+	text_clean_line(hello->failure, sizeof(hello->failure),
+			exits->chunk.bytes + offsetof(struct trace_hello, failure),
+			sizeof(hello->failure));
+	memcpy(&is_vmx, exits->chunk.bytes + offsetof(struct trace_hello, is_vmx), 1);
+	hello->is_vmx = is_vmx != 0;
 	exits_set_host(exits->exits, exits->domid, hello->khz, hello->is_vmx);
 }
 

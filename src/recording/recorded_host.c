@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a recording has of the host: chunks of Xen's trace, and who takes the guest's physical CPUs
- * (layout: recording/format.h). Bytes of a file are hostile: strings get an end, numbers that are
+ * (layout: recording/format.h). Bytes of a file are hostile: texts become clean, numbers that are
  * none become 0.
  */
 #include "config.h"
@@ -10,6 +10,8 @@
 
 #include <math.h>
 #include <string.h>
+
+#include "xtop/base/text.h"
 
 bool recorded_trace_check(const void *payload, size_t size_bytes)
 {
@@ -63,12 +65,21 @@ static void recorded_clean_bool(bool *value)
 	*value = byte != 0;
 }
 
+/* Makes TEXT fit for a terminal: a file may have any bytes there, without an end. */
+static void recorded_clean_text(char *text, size_t capacity)
+{
+	char raw[sizeof(((struct takers_table *)NULL)->failure)];
+
+	memcpy(raw, text, capacity);
+	text_clean_line(text, capacity, raw, capacity);
+}
+
 static void recorded_clean_vcpu(struct taken_vcpu *vcpu)
 {
 	recorded_clean_bool(&vcpu->online);
 	recorded_clean(&vcpu->waited);
 	recorded_clean(&vcpu->ran);
-	vcpu->affinity[sizeof(vcpu->affinity) - 1] = '\0';
+	recorded_clean_text(vcpu->affinity, sizeof(vcpu->affinity));
 	for (unsigned i = 0; i < TAKERS_OF_VCPU; i++)
 		vcpu->by_share[i] = isfinite(vcpu->by_share[i]) ? vcpu->by_share[i] : 0;
 }
@@ -94,7 +105,7 @@ bool recorded_takers_decode(const struct recording_note *note, size_t size_bytes
 	takers_bytes = table->n_takers * sizeof(table->takers[0]);
 	memcpy(table->takers, arrays, takers_bytes);
 	memcpy(table->vcpus, arrays + takers_bytes, table->n_vcpus * sizeof(table->vcpus[0]));
-	table->failure[sizeof(table->failure) - 1] = '\0';
+	recorded_clean_text(table->failure, sizeof(table->failure));
 	recorded_clean_bool(&table->gone);
 	recorded_clean(&table->steal);
 	for (uint32_t i = 0; i < table->n_takers; i++)

@@ -59,6 +59,7 @@ static void write_takers(struct recording_writer *writer)
 	memset(table.takers[0].name, 'x', sizeof(table.takers[0].name)); /* without an end */
 	table.vcpus[1].cpu = 3;
 	memset(&table.vcpus[1].online, 0x55, 1);
+	strcpy(table.vcpus[1].affinity, "0-3\033[2J");
 	recording_writer_write_takers(writer, &table);
 }
 
@@ -126,6 +127,8 @@ static void check_takers(const struct snapshot *snapshot)
 	check(takers->takers[0].domid == 9 && takers->takers[0].share.live == 1, "the taker");
 	check_u64(strlen(takers->takers[0].name), 63, "bytes of a name that had no end");
 	check(takers->vcpus[1].cpu == 3 && takers->vcpus[1].online, "the second vCPU");
+	check(strcmp(takers->vcpus[1].affinity, "0-3_[2J") == 0, "no escape reaches a terminal: %s",
+	      takers->vcpus[1].affinity);
 }
 
 static void test_replay(uint32_t skipped)
@@ -178,7 +181,12 @@ static void test_damage(void)
 	check(!recorded_trace_decode(&trace.note, sizeof(trace), &domid, &chunk),
 	      "more bytes than a chunk may have");
 	takers->table.n_takers = TAKERS_MAX;
+	memset(takers->table.failure, '\033', sizeof(takers->table.failure));
 	check(recorded_takers_decode(&takers->note, sizeof(*takers), &table), "a full table");
+	check(strspn(table.failure, "_") == sizeof(table.failure) - 1 &&
+		      !table.failure[sizeof(table.failure) - 1],
+	      "a failure of escapes without an end");
+	takers->table.failure[0] = '\0';
 	check(!recorded_takers_decode(&takers->note, 8 + RECORDING_TAKERS_BYTES + 128, &table),
 	      "more takers than there are bytes");
 	takers->table.n_takers = TAKERS_MAX + 1;
