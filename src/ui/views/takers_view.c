@@ -185,16 +185,16 @@ static void takers_draw_summary(const struct takers_table *table, bool totals,
 		canvas_printf(canvas, row, at, STYLE_DIM, "%s", looks);
 }
 
-/* The length of TEXT's first line, in bytes, which has at most WIDTH of them: words stay whole. */
+/* The bytes of TEXT that go on a line of at most WIDTH bytes. Words stay whole if they can. */
 static size_t takers_fit(const char *text, int width)
 {
-	size_t n = strlen(text), end = (size_t)(width > 1 ? width : 1);
+	size_t n = strlen(text), most = (size_t)(width > 1 ? width : 1), end = most;
 
-	if (n <= end)
+	if (n <= most)
 		return n;
 	while (end && text[end] != ' ')
 		end--;
-	return end ? end : (size_t)width;
+	return end ? end : most;
 }
 
 static int takers_count_lines(const char *text, int width)
@@ -243,7 +243,7 @@ static void takers_draw(struct view *view, const struct ui_model *model, struct 
 {
 	struct view_takers *takers = view_takers(view);
 	const char *obstacle = takers_find_obstacle(model);
-	int row = area.row, lines = 0;
+	int row = area.row, lines = 0, rows = area.rows - 2;
 
 	takers->first_row = area.row + 2;
 	if (obstacle) {
@@ -255,8 +255,9 @@ static void takers_draw(struct view *view, const struct ui_model *model, struct 
 	for (size_t i = 0; i < takers->advice.n; i++)
 		lines += takers_count_lines(takers->advice.lines[i], area.columns - 2);
 	/* Where there is little room, some rows are worth more than all of the advice. */
-	lines = area.rows - 2 - lines < TAKERS_FEW_ROWS ? area.rows - 2 - TAKERS_FEW_ROWS : lines;
-	row = takers_draw_rows(takers, model, canvas, row, area.rows - 2 - lines) + 1;
+	if (rows > TAKERS_FEW_ROWS)
+		rows = rows - lines > TAKERS_FEW_ROWS ? rows - lines : TAKERS_FEW_ROWS;
+	row = takers_draw_rows(takers, model, canvas, row, rows) + 1;
 	for (size_t i = 0; i < takers->advice.n && row < area.row + area.rows; i++)
 		row = takers_draw_advice(takers->advice.lines[i], canvas, area, row);
 }
