@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "xtop/base/cleanup.h"
 #include "xtop/base/inputs.h"
@@ -68,24 +67,25 @@ struct xtop_error *replay_source_read_next_value(const char *path,
 						 struct replay_source *replayed)
 {
 	const char *next = import_next_value(replayed->import);
+	_cleanup_free_ char *value = next ? strdup(next) : NULL;
 	_cleanup_close_ int fd = inputs_open(path);
-	_cleanup_fclose_ FILE *file = NULL;
-	_cleanup_free_ char *value = NULL;
+	_cleanup_fclose_ FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 	struct import *before = replayed->import;
 	struct replay_settings again = *settings;
 	char head[REPLAY_SOURCE_HEAD_BYTES];
 	struct xtop_error *error;
 	size_t n;
 
+	if (file)
+		fd = -1;
 	if (!next)
 		return error_create("the profile has no other values");
-	if (fd < 0 || lseek(fd, 0, SEEK_SET) < 0)
+	if (!file)
+		return error_create_errno(errno, "cannot read '%s'", path);
+	if (fseek(file, 0, SEEK_SET) < 0)
 		return error_create("the profile came through a pipe: choose values with --value");
-	file = fdopen(fd, "r");
-	value = strdup(next);
-	if (!file || !value)
+	if (!value)
 		return error_create("out of memory");
-	fd = -1;
 	again.value = value;
 	n = fread(head, 1, sizeof(head), file);
 	error = replay_source_import(file, head, n, &again, replayed);
