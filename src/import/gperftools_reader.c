@@ -124,13 +124,12 @@ static bool gperf_add_mapping(struct gperf_reader *reader, char *line)
 {
 	struct gperf_mapping mapping = { .start = 0 };
 	int file = 0;
-
 	int n = sscanf(line, " %" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %n", &mapping.start,
 		       &mapping.end, &mapping.offset, &file);
 
+	mapping.has_offset = file != 0;
 	if (n < 2 || (!file && sscanf(line, " %*x-%*x: %n", &file) < 0) || !file || !line[file])
 		return true;
-	mapping.has_offset = n > 2;
 	mapping.file = line + file;
 	if (reader->n_mappings == GPERF_MAX_MAPPINGS)
 		return true;
