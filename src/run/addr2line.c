@@ -292,8 +292,8 @@ static struct xtop_error *addr2line_judge(const struct addr2line *work)
 	}
 	if (n < work->n_places && work->settings->report) {
 		snprintf(note, sizeof(note),
-			 "%zu addresses lie in no known symbol: they are data, or code of what -k "
-			 "does not name",
+			 "%zu addresses lie in no known symbol: they are data, or code that no "
+			 "file of -k names",
 			 work->n_places - n);
 		work->settings->report(note);
 	}
