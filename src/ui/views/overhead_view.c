@@ -180,7 +180,7 @@ static void overhead_ticks(struct overhead_page *page)
 		      format_count(sampler->faults, text[2]));
 	if (sampler->given_up)
 		overhead_line(page, NULL, STYLE_NOTICE,
-			      "lost or missed, and in no share %s: samples stand for 5 s of a gap",
+			      "lost or missed, in no share %s: samples make up for 5 s of a gap",
 			      format_count(sampler->given_up, text[0]));
 	if (sampler->restarts)
 		overhead_line(page, NULL, STYLE_NOTICE,
@@ -315,7 +315,7 @@ static void overhead_own(struct overhead_page *page)
 		format_elapsed(history_count(history) ? history_age_ns(history, 0) : 0, text[2]));
 }
 
-/* What Xen's trace costs, if it is on. Each record makes an exit longer, also those of others. */
+/* What Xen's trace costs, if there is one. A record makes an exit longer, in other guests, too. */
 static void overhead_trace(struct overhead_page *page)
 {
 	const struct exits_table *exits = snapshot_get_run(page->model->all)->exits;
