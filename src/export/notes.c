@@ -86,7 +86,7 @@ static void notes_add_losses(struct notes *notes, const struct snapshot *snapsho
 		  notes_percent(resolver->weight_unknown, resolver->weight));
 }
 
-/* Stretches of time without samples. They may have been unlike the others. */
+/* Says for how long there were no samples. The guest may have done something else meanwhile. */
 static void notes_add_gaps(struct notes *notes, const struct snapshot *snapshot)
 {
 	const struct sampler_counts *sampler = &snapshot_get_run(snapshot)->sampler;

@@ -32,7 +32,8 @@ struct builder {
 	bool strict;                               /* the first one is an error */
 	const char *wanted;                        /* import_settings.value */
 	const struct code_names *names;            /* import_settings.names */
-	uint64_t n_addresses, n_unnamed; /* without a name in the file; also without one in NAMES */
+	uint64_t n_addresses;                      /* addresses that have no name in the file */
+	uint64_t n_unnamed; /* those of them that have none in NAMES either */
 };
 
 struct xtop_error *builder_init(struct builder *builder, const struct import_settings *settings);
@@ -47,7 +48,7 @@ void builder_note(struct builder *builder, const char *format, ...)
 /* Says what the values of the file are. Texts need not be clean; NULL: not known. */
 void builder_set_value(struct builder *builder, const char *type, const char *unit,
 		       double per_tick);
-/* Says that the file has the value NAME, and whether that one is read. NAME need not be clean. */
+/* Says that the file has the value NAME. CHOSEN: it is read. NAME need not be clean. */
 void builder_offer_value(struct builder *builder, const char *name, bool chosen);
 /*
  * Adds a stack of N frame ids, outermost first. It has SAMPLES samples, more than 0, which together
@@ -67,7 +68,7 @@ uint32_t builder_intern(struct builder *builder, enum frame_kind kind, const cha
  */
 uint32_t builder_intern_code(struct builder *builder, const char *name, const char *file,
 			     uint64_t address);
-/* builder_intern_code() without a name, for PLACE, which a file of -k may name. */
+/* The frame of PLACE, to which the file gives no name; NAMES may. Sets PLACE->is_kernel. */
 uint32_t builder_intern_place(struct builder *builder, struct code_place *place);
 /* FILE without its folders. Windows separates them by backslashes: "C:\Windows\ntdll.dll". */
 const char *builder_base_name(const char *file);

@@ -101,7 +101,7 @@ static uint64_t code_names_to_file(const struct loads *loads, const struct code_
 		return place->address;
 	if (loads_bias(loads, place->start, place->offset, &bias))
 		return place->address - bias;
-	/* The segments of a debug file need not have bytes in it. */
+	/* A debug file has no bytes of its segments, and may not tell where they were. */
 	return loads->loads[0].address ? place->address
 				       : place->address - place->start + place->offset;
 }
@@ -119,7 +119,7 @@ const char *code_names_find(const struct code_names *names, const struct code_pl
 				&entry))
 			return entry.name;
 	}
-	/* Addresses of the kernel's modules, and of a profile that does not name files. */
+	/* The kernel's modules, and what has no file in the profile, are found by address alone. */
 	if ((place->is_kernel || !place->file) &&
 	    space_find_symbol(symbols_space(names->symbols), place->address, &entry, &mapping))
 		return entry.name;

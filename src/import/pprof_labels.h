@@ -26,7 +26,7 @@ struct pprof_labels {
 	struct pprof_label_pair pairs[PPROF_MAX_LABELS]; /* the sample's, by key */
 	size_t n;
 	char text[PPROF_LABEL_TEXT_BYTES];
-	uint64_t groups[PPROF_MAX_LABEL_GROUPS]; /* hashes of the texts that there were */
+	uint64_t groups[PPROF_MAX_LABEL_GROUPS]; /* hashes of the groups' texts */
 	size_t n_groups;
 };
 

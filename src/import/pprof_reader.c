@@ -29,7 +29,7 @@ struct pprof_stack {
 	size_t n_values;
 	uint64_t key, text; /* numbers of a label's strings */
 	const char *process, *thread;
-	struct pprof_labels labels; /* the others */
+	struct pprof_labels labels; /* other than process and thread */
 };
 
 struct pprof_reader {

@@ -35,7 +35,7 @@ struct pprof_type {
 
 /* Where a mapping lay. */
 struct pprof_range {
-	uint64_t start, offset, build; /* BUILD: a string */
+	uint64_t start, offset, build; /* BUILD: the string's number */
 	bool is_mapped;
 };
 

@@ -16,7 +16,7 @@ struct replay_source {
 	struct import *import;           /* the profile, read to its end */
 	struct snapshot *baseline;       /* the older run, with these frames; NULL: none */
 	struct code_names *names;        /* the profile's files of -k; NULL: none */
-	char *value;                     /* the values that were read again; NULL: none were */
+	char *value;                     /* type of the values read last; NULL: read once only */
 	uint64_t n_reads;                /* how often the profile was read */
 };
 

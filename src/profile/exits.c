@@ -41,7 +41,7 @@ enum { RUNSTATE_RUNNING, RUNSTATE_RUNNABLE };
 #define EXITS_BUCKETS (EXITS_LOG2 * EXITS_STEPS)
 #define EXITS_WORDS   10  /* the longest record */
 #define EXITS_GAP_NS  1e9 /* an exit that lasts longer has lost its entry */
-#define EXITS_MOST_NS 1e18 /* times that are longer are cut, as they fit in no uint64_t */
+#define EXITS_MOST_NS 1e18 /* longer times are cut: they might not fit into a uint64_t */
 
 struct exits_histogram {
 	uint32_t counts[EXITS_BUCKETS];
@@ -363,7 +363,7 @@ static void exits_add_handler(const struct exits_batch *batch, const struct exit
 	cpu->reason.handler = event;
 	if (!record->n || !exits_has_number(event))
 		return;
-	/* The handler tells all; an instruction that Xen emulates has other codes. */
+	/* The handler tells all: where Xen emulates an instruction, the exit's code is another. */
 	cpu->reason.code = 0;
 	cpu->reason.detail = record->words[0];
 }

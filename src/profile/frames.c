@@ -152,7 +152,7 @@ static const char *frames_clean_name(const char *text, char clean[FRAME_NAME_BYT
 	return clean;
 }
 
-/* A function that looks like FRAME: another raw name became FRAME's name, in the same module. */
+/* Asks for a function that looks like FRAME: name and module are equal, raw names are not. */
 struct frames_alike {
 	const struct frames *frames;
 	const struct frame *frame;

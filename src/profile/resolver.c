@@ -304,7 +304,7 @@ static bool resolver_replay_clocks(struct resolver *resolver, const struct recor
 
 /* --- notes ------------------------------------------------------------------------------------ */
 
-/* Replays a note of something that was read. Returns false if it cannot be used. */
+/* Replays a note of what the resolver read. Returns false if the note cannot be used. */
 static bool resolver_replay_read(struct resolver *resolver, const struct recording_note *note,
 				 size_t size_bytes)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The resolver's part in what is known of the host: takes chunks of Xen's trace and names
- * functions, and asks who takes the physical CPUs; or replays that. Its thread.
+ * The resolver's part in what is known of the host. It takes chunks of Xen's trace, names their
+ * functions, and asks who takes the physical CPUs. A recording may answer instead. Its thread.
  */
 #include "config.h"
 
@@ -48,7 +48,7 @@ static uint32_t resolver_name_exit(void *context, uint64_t address)
 		->frame;
 }
 
-/* The frame "[exit CPUID leaf 0xb]". */
+/* Returns REASON's frame, such as "[exit CPUID leaf 0xb]". */
 static uint32_t resolver_name_reason(void *context, const struct exit_reason *reason)
 {
 	struct resolver *resolver = context;
@@ -92,7 +92,7 @@ static void resolver_add_chunk(struct resolver *resolver, struct resolver_exits 
 	exits_name_rows(exits->exits, resolver_name_reason, resolver);
 }
 
-/* Creates what is known of exits when it is first needed. NULL: out of memory. */
+/* Creates the table of exits when the first chunk needs it. NULL: out of memory. */
 static struct resolver_exits *resolver_need_exits(struct resolver *resolver)
 {
 	struct resolver_exits *exits = resolver->exits;

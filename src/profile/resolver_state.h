@@ -62,12 +62,12 @@ void resolver_forget(struct resolver *resolver);
 
 /* Adds what has come of Xen's trace. */
 void resolver_poll_exits(struct resolver *resolver);
-/* Add what a recording has. Return false if there is no memory, or lengths are wrong. */
+/* Replay a recording's notes. Return false if there is no memory, or if lengths are wrong. */
 bool resolver_replay_trace(struct resolver *resolver, const struct recording_note *note,
 			   size_t size_bytes);
 bool resolver_replay_takers(struct resolver *resolver, const struct recording_note *note,
 			    size_t size_bytes);
-/* NULL: nobody has looked. The caller frees the table. */
+/* Returns who takes the guest's CPUs; NULL: nobody has looked. The caller frees the table. */
 struct takers_table *resolver_get_takers(const struct resolver *resolver);
 /* NULL: Xen was not traced. The caller destroys the table. */
 struct exits_table *resolver_get_exits(const struct resolver *resolver);

@@ -7,12 +7,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define XEN_ROWS_MAX (2U << 20) /* nodes of a snapshot with such rows */
+#define XEN_ROWS_MAX (2U << 20) /* nodes of a snapshot; with more it gets no such rows */
 
 /* Weights of one function, in ticks. */
 struct xen_function {
-	double self_live, self_ticks; /* all of it */
-	double xen_live, xen_ticks;   /* what was spent in Xen */
+	double self_live, self_ticks; /* its own, guest code and Xen */
+	double xen_live, xen_ticks;   /* spent in Xen, as the trace says */
 	size_t first_cause;           /* number of its first cause, plus 1; 0: it has none */
 	size_t n_causes;
 };
@@ -81,7 +81,10 @@ static void xen_rows_sum(struct xen_rows *rows)
 	}
 }
 
-/* The part of a weight XEN in all of SELF; no function has more in Xen than in all. */
+/*
+ * What a chain with WEIGHT of its function's weight SELF gets of each tick that the function spent
+ * in Xen, XEN in all. If the trace has more of them than SELF, they are scaled down to SELF.
+ */
 static double xen_factor(double weight, double self, double xen)
 {
 	return self > 0 && xen > 0 ? weight / fmax(self, xen) : 0;

@@ -56,7 +56,7 @@ static void recorded_clean(struct taken *taken)
 	taken->total = isfinite(taken->total) ? taken->total : 0;
 }
 
-/* A byte of a file may be neither 0 nor 1, which a bool may not. */
+/* A bool must be 0 or 1; a byte of a file may be anything. */
 static void recorded_clean_bool(bool *value)
 {
 	unsigned char byte;

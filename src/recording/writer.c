@@ -450,7 +450,7 @@ void recording_writer_write_trace(struct recording_writer *writer, uint32_t domi
 	writer_end_turn(writer);
 }
 
-/* The arrays without the entries that are not used, one after the other. */
+/* Writes the arrays one after the other, without their unused entries. */
 void recording_writer_write_takers(struct recording_writer *writer,
 				   const struct takers_table *table)
 {

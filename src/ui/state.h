@@ -33,7 +33,7 @@ enum question {
 /* The list of domains. */
 struct domain_picker {
 	bool is_shown;           /* instead of a guest */
-	bool has_opened;         /* the user has opened a domain, and knows the keys */
+	bool has_opened;         /* a domain was opened, with a message about keys */
 	struct view_stack views; /* the list and its help; empty before the list was wanted */
 	struct domain_list list;
 	uint64_t due_ns; /* when to read the list again */

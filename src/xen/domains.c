@@ -27,7 +27,7 @@
 #define XEN_MAX_DOMAINS 32768 /* DOMID_FIRST_RESERVED is 0x7ff0 */
 #define XEN_LIST_STEP   256
 
-/* Libxencall would only say that it cannot open a file. */
+/* Says why Xen cannot be asked: libxencall would only say that it cannot open a file. */
 static struct xtop_error *xen_check(void)
 {
 	_cleanup_close_ int fd = open("/dev/xen/privcmd", O_RDWR | O_CLOEXEC);
@@ -74,7 +74,7 @@ static void xen_read_name(struct store *store, uint32_t domid, char name[GUEST_N
 		       sizeof(GUEST_NAME_CUT));
 }
 
-/* Reads what the guest's agent says of its system, as those of XCP-ng, XenServer and Windows do. */
+/* Reads the system's name as an agent in the guest tells it; those of XCP-ng and Windows do. */
 static void xen_read_system(struct store *store, uint32_t domid, char system[GUEST_SYSTEM_BYTES])
 {
 	_cleanup_free_ char *value = NULL;

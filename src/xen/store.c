@@ -64,7 +64,7 @@ struct store *store_open(void)
 	return store_open_by(store_libraries, STORE_LIBRARIES);
 }
 
-/* The library stays in memory, so that store_open() loads it again without mapping code. */
+/* The library is never closed: so store_open() loads it later without mapping code. */
 void xen_load(void)
 {
 	struct store store;

@@ -28,8 +28,8 @@ bool library_load(const char *name, const struct library_function *functions, si
 bool library_set_utf8(void);
 
 /*
- * The file of --example: the one that is installed, or that inside the program of `make static`,
- * which stays open. NULL: out of files or memory.
+ * Returns the path of --example's profile: the installed file, or a descriptor, which stays open,
+ * with the copy that the program of `make static` has. NULL: out of descriptors or memory.
  */
 const char *library_example(void);
 

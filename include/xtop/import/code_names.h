@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names for the addresses of a profile that has none: the symbols of the files that -k names.
- * Main's thread.
+ * Names for the addresses to which a profile gives none. They are the symbols of the files that -k
+ * names. Main's thread.
  */
 #ifndef XTOP_CODE_NAMES_H
 #define XTOP_CODE_NAMES_H
@@ -24,7 +24,7 @@ struct code_place {
 	const char *file;  /* path, or perf's name such as "[kernel.kallsyms]"; NULL: not known */
 	const char *build; /* the file's build-id in hexadecimal; NULL: not known */
 	bool is_kernel;
-	bool is_mapped; /* the file's byte OFFSET was at START */
+	bool is_mapped; /* START and OFFSET are known: the file's byte OFFSET was at START */
 	uint64_t start, offset;
 };
 

@@ -46,7 +46,10 @@ void import_destroy(struct import *import); /* NULL allowed */
  */
 struct xtop_error *import_snapshot(const struct import *import, struct snapshot **snapshotp);
 const char *import_get_format(const struct import *import); /* "folded", "pprof", ... */
-/* The type of the values, if the file has several besides the count; "": it has one. Clean. */
+/*
+ * The type of the values, if the file has several besides the count, or if import_settings.value
+ * chose it; else "". Clean.
+ */
 const char *import_get_value(const struct import *import);
 /*
  * The value after the one that was read, for import_settings; NULL: the file has no other. Not

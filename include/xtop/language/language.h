@@ -40,11 +40,11 @@ struct runtime;
 struct runtime *runtime_find(struct elf_file *file, const char *name);
 void runtime_destroy(struct runtime *runtime); /* NULL allowed */
 
-/* One instruction, for languages that look where code jumps. */
+/* What an instruction does, for languages that look where code jumps. */
 struct runtime_step {
 	uint64_t jump;      /* where it may jump; 0: nowhere */
 	uint8_t size_bytes; /* 0: there is no instruction */
-	bool call;
+	bool call;          /* it calls a function; `jump` is then 0 */
 };
 
 typedef struct runtime_step runtime_decode_fn(const uint8_t *bytes, size_t n, uint64_t address);
@@ -56,7 +56,7 @@ struct runtime_process {
 	struct memory *memory;
 	struct memory_root root;
 	void *state; /* from malloc(); what runtime_prepare() has found; NULL: nothing yet */
-	runtime_decode_fn *decode; /* NULL: jumps are not known */
+	runtime_decode_fn *decode; /* reads an instruction; NULL: nobody can */
 };
 
 /*

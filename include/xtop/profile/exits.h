@@ -19,7 +19,7 @@
 #define EXITS_MAX_ROWS   LIMIT(512, 8)   /* reasons that are told apart */
 #define EXITS_MAX_CAUSES LIMIT(4096, 16) /* pairs of reason and function */
 #define EXITS_MAX_CPUS   1024            /* physical CPUs */
-#define EXITS_LOG2       40              /* powers of two of a histogram */
+#define EXITS_LOG2       40              /* powers of two that a histogram covers */
 
 enum exit_kind {
 	EXIT_SVM, /* code: the exit code of AMD's SVM */
@@ -45,7 +45,7 @@ struct exits_row {
 	struct exit_reason reason;
 	struct exits_weight live, total;
 	uint64_t p99_ns, longest_ns; /* since start or reset */
-	uint32_t frame;              /* its name in a profile: exits_name_rows(); or FRAME_NONE */
+	uint32_t frame; /* the reason's frame (exits_name_rows()); FRAME_NONE: not named yet */
 };
 
 struct exits_cause {
@@ -71,7 +71,8 @@ struct exits_table {
 	uint64_t cpu_ns;             /* CPU time of the process that reads the buffers */
 	unsigned n_vcpus;
 	struct exits_wakes wakes[GUEST_MAX_VCPUS];
-	uint64_t wakes_log2[EXITS_LOG2]; /* [i] counts waits of [2^i, 2^(i+1)) ns, all vCPUs' */
+	/* [i]: waits of all vCPUs that took at least 2^i ns, but less than 2^(i+1) ns */
+	uint64_t wakes_log2[EXITS_LOG2];
 	size_t n_rows, n_causes;
 	struct exits_row *rows;     /* by time, the longest first */
 	struct exits_cause *causes; /* by row, then by time */
@@ -80,15 +81,19 @@ struct exits_table {
 struct exits;
 struct xtop_error *exits_create(uint64_t half_life_ns, struct exits **exitsp);
 void exits_destroy(struct exits *exits); /* NULL allowed */
-/* The domain whose exits count, the records' clock, and how Xen runs guests on this host. */
+/*
+ * Says whose exits count, how fast the records' clock is, and how Xen runs guests on this host. To
+ * be called whenever Xen begins to trace: the time since the newest record then does not count.
+ */
 void exits_set_host(struct exits *exits, uint32_t domid, uint64_t khz, bool is_vmx);
 /* Names the function at ADDRESS: returns a frame. */
 typedef uint32_t exits_name_fn(void *context, uint64_t address);
 /* Adds bytes of CPU's buffer. They may end in the middle of a record. */
 void exits_add(struct exits *exits, unsigned cpu, const void *bytes, size_t size_bytes,
 	       exits_name_fn *name, void *context);
-/* Gives the rows that have none their frames: NAME returns the frame of a reason. */
+/* Returns the frame that names REASON in a profile. */
 typedef uint32_t exits_name_row_fn(void *context, const struct exit_reason *reason);
+/* Sets the frames of the rows that came since the last call. */
 void exits_name_rows(struct exits *exits, exits_name_row_fn *name, void *context);
 void exits_reset(struct exits *exits);
 /* Makes a table, which exits_table_destroy() frees; NULL: out of memory. */

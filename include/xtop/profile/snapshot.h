@@ -94,7 +94,7 @@ struct resolver_counts {
 	uint64_t recipes_refused;        /* searches that found no recipe, or a wrong one */
 	uint64_t unresolved;             /* records that RESOLVER_HURRY_NS left no time for */
 	uint64_t lag_ns;                 /* longest time from a stop to its sample; 0: replay */
-	/* guest memory read until a function of a process had a name; 0: replay, or none had one */
+	/* guest memory read until a process's function had a name; 0: a replay, or none has */
 	uint64_t first_name_bytes;
 	uint64_t cpu_ns;                 /* CPU time of the resolver's thread */
 	/* Ticks: all samples, the three kinds without a symbol, samples cut short. */

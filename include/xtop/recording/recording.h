@@ -95,7 +95,7 @@ void recording_writer_write_waits(struct recording_writer *writer, uint64_t now_
 /* The resolver has added CHUNK of Xen's trace for domain DOMID. */
 void recording_writer_write_trace(struct recording_writer *writer, uint32_t domid,
 				  const struct trace_chunk *chunk);
-/* A snapshot has TABLE. */
+/* A snapshot was made that has TABLE: who takes the guest's CPUs. */
 void recording_writer_write_takers(struct recording_writer *writer,
 				   const struct takers_table *table);
 /* Returns the errno of the first failure; 0: there is none yet. */
@@ -150,7 +150,7 @@ bool recording_reader_has_memory(const struct recording_reader *reader);
 #define RECORDING_CLOCKS RECORDING_TYPE('C', 'L', 'C', 'K') /* the clocks were read */
 #define RECORDING_WAITS RECORDING_TYPE('W', 'A', 'I', 'T')  /* os_read_waits() was called */
 #define RECORDING_TRACE RECORDING_TYPE('T', 'R', 'A', 'C')  /* records of Xen's trace came */
-#define RECORDING_TAKERS RECORDING_TYPE('T', 'A', 'K', 'E') /* who takes the CPUs was asked */
+#define RECORDING_TAKERS RECORDING_TYPE('T', 'A', 'K', 'E')  /* who takes the CPUs was shown */
 #define RECORDING_MOMENT 0 /* only in the ring: struct recording_moment */
 
 /*
@@ -167,7 +167,7 @@ struct recording_trace {
 	uint32_t cpu;    /* the physical CPU; UINT32_MAX: the bytes are a struct trace_hello */
 	uint64_t cpu_ns; /* CPU time of the process that reads Xen's buffers */
 	uint32_t size_bytes; /* size of the bytes that follow, without padding */
-	uint32_t zero;
+	uint32_t zero;       /* always 0 */
 };
 static inline bool recording_is_note(const void *record)
 {

@@ -22,7 +22,7 @@
 #define BUDGET_ADVANCE_NS 2000000000ULL /* time whose share may be spent at the start */
 #define BUDGET_WINDOW_NS 1000000000ULL /* shares and rates are measured over this time */
 
-/* The smaller and the larger number. libm's functions are calls, because of NaN. */
+/* The smaller and the larger of two numbers. fmin() and fmax() would be calls, as NaN has rules. */
 static inline double budget_min(double a, double b)
 {
 	return a < b ? a : b;

@@ -37,8 +37,9 @@ struct sample {
 	uint32_t period_ns;  /* mean time from one deadline to the next, as asked for */
 	uint32_t weight;     /* ticks that the sample stands for, times SAMPLE_WEIGHT_TICK; not 0 */
 	/*
-	 * What each vCPU stands for that ran or waited, if others did so too and were not read. 0:
-	 * all were read, and each stands for `weight`.
+	 * Weight of each vCPU that was read while it ran or waited, in the unit of `weight`. It
+	 * exceeds `weight` where others ran or waited too and were not read. 0: all were read, and
+	 * each has `weight`.
 	 */
 	uint32_t vcpu_weight;
 };

@@ -141,7 +141,7 @@ enum symbol_kind symbol_nm_kind(char type, enum symbol_rank *rankp); /* *RANKP i
  * mangled name, or out of memory. Any thread with 2 MiB of stack.
  */
 char *symbol_demangle(const char *name);
-/* symbol_demangle() with what it leaves out: two functions may be alike without that. */
+/* symbol_demangle() that leaves nothing out. It tells a function's overloads apart. */
 char *symbol_demangle_whole(const char *name);
 
 /* --- symbols.c: everything known -------------------------------------------------------------- */

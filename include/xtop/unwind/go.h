@@ -17,7 +17,7 @@
 
 #define GO_MAX_FUNCTIONS  (1U << 20) /* kubelet, a large program, has some 100,000 */
 #define GO_MAX_NAME_BYTES 4096       /* names of instantiated generic functions are long */
-#define GO_ALIGNMENT      8          /* the table's, a word; up to Go 1.25 it has 32 */
+#define GO_ALIGNMENT      8          /* a word; tables up to Go 1.25 are aligned to 32 */
 #define GO_HEAD_BYTES     8          /* bytes of a table that go_is_head() reads */
 
 struct go_table {

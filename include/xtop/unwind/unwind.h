@@ -93,8 +93,8 @@ struct xtop_error *unwind_tables_build_computed(struct unwind_tables *tables,
 						const struct code_source *source, uint64_t start,
 						uint64_t end);
 /*
- * Builds `first_code` for code whose instructions are not read. Only the entries of SOURCE, and its
- * function that finds bounds, are used, and only now.
+ * Builds `first_code` for code whose instructions are not read. This uses SOURCE's entries and its
+ * function that finds bounds. TABLES keep nothing of SOURCE.
  */
 void unwind_tables_build_first_code(struct unwind_tables *tables, const struct code_source *source);
 /* Builds `links` for 32-bit Arm code. TABLES own SOURCE, as with `computed`. */

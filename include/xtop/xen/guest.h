@@ -143,7 +143,7 @@ struct guest_listing {
 	struct guest_info info;
 	char state; /* 'r' running, 'b' blocked, 'p' paused, 's' shut down, 'd' dying, '-' other */
 	uint64_t cpu_time_ns;
-	char system[GUEST_SYSTEM_BYTES]; /* what the guest says of its system; "" if nothing */
+	char system[GUEST_SYSTEM_BYTES]; /* the guest's word for its system; not clean; "": none */
 };
 
 #endif

@@ -16,7 +16,7 @@
  */
 struct xtop_error *xen_assume(const char *release);
 
-/* Loads what asks xenstore. Afterwards no function here makes memory executable. */
+/* Loads the library that asks xenstore. Later no function here makes memory executable. */
 void xen_load(void);
 
 /*

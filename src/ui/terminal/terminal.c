@@ -527,8 +527,8 @@ static struct input terminal_mouse_input(const MEVENT *event)
 }
 
 /*
- * If clicks come faster than they are read, curses reads all of them and says once that there is
- * something. It hands out the newest first.
+ * Takes all mouse events that curses has. If they come faster than they are read, curses says only
+ * once that there are some. It hands out the newest first.
  */
 static void terminal_read_mouse(void)
 {

@@ -19,7 +19,7 @@
 
 #define NARROW 60 /* columns below which means and longest times are left out */
 
-#define BAR_CELLS 40 /* the longest bar of the histogram */
+#define BAR_CELLS 40 /* cells of the histogram's longest bar */
 
 enum exits_line { EXITS_REASON, EXITS_FUNCTION, EXITS_VCPU, EXITS_BUCKET };
 
@@ -36,7 +36,7 @@ struct exits_shown {
 /* A line of the list. */
 struct exits_line_row {
 	enum exits_line kind;
-	size_t index; /* number of a reason, a cause or a vCPU */
+	size_t index; /* in shown[], in the table's causes[], a vCPU, or a power of two */
 	uint64_t key;
 	uint32_t frame; /* EXITS_FUNCTION: the function; else FRAME_NONE */
 };
@@ -49,9 +49,9 @@ struct view_exits {
 	enum exits_sort sort;
 	bool sorted; /* the user chose SORT */
 	size_t n_shown;
-	struct exits_shown *shown; /* sorted */
-	struct exits_weight sum;   /* what the filter leaves of all */
-	struct exit_reason open; /* the reason whose functions are shown */
+	struct exits_shown *shown; /* reasons that the filter leaves, sorted */
+	struct exits_weight sum;   /* weight that the filter leaves of all reasons */
+	struct exit_reason open;   /* the reason whose functions are shown */
 	bool is_open;
 	int first_row;
 };
@@ -195,11 +195,11 @@ static void exits_add_reason(struct view_exits *exits, const struct ui_model *mo
 {
 	const struct exits_table *table = exits_of(model);
 	const struct exits_shown *shown = &exits->shown[index];
-	const struct exit_reason *of = &table->rows[shown->reason].reason;
-	uint64_t key = exits_reason_key(of);
+	const struct exit_reason *reason = &table->rows[shown->reason].reason;
+	uint64_t key = exits_reason_key(reason);
 
 	exits_add_line(exits, EXITS_REASON, index, key, FRAME_NONE);
-	if (!exits_is_open(exits, of))
+	if (!exits_is_open(exits, reason))
 		return;
 	for (size_t i = shown->first_cause; i < shown->first_cause + shown->n_causes; i++)
 		if (exits_passes(model, table->causes[i].frame))
@@ -286,7 +286,7 @@ static int exits_draw_time(struct canvas *canvas, int row, int at, double ns)
 static void exits_draw_reason(const struct view_exits *exits, const struct ui_model *model,
 			      const struct exits_shown *shown, struct canvas *canvas, int row)
 {
-	const struct exits_row *of = &exits_of(model)->rows[shown->reason];
+	const struct exits_row *entry = &exits_of(model)->rows[shown->reason];
 	const struct exits_weight *weight =
 		exits_weight_of(&shown->live, &shown->total, model->shares.totals);
 	bool narrow = canvas_columns(canvas) < NARROW;
@@ -296,14 +296,14 @@ static void exits_draw_reason(const struct view_exits *exits, const struct ui_mo
 	if (!narrow)
 		at = exits_draw_time(canvas, row, at,
 				     weight->count ? weight->ns / (double)weight->count : 0);
-	at = exits_draw_time(canvas, row, at, (double)of->p99_ns);
+	at = exits_draw_time(canvas, row, at, (double)entry->p99_ns);
 	if (!narrow)
-		at = exits_draw_time(canvas, row, at, (double)of->longest_ns);
+		at = exits_draw_time(canvas, row, at, (double)entry->longest_ns);
 	at += canvas_put(canvas, row, at + 2, 2, STYLE_DIM,
-			 exits_is_open(exits, &of->reason) ? "- " : "+ ") +
+			 exits_is_open(exits, &entry->reason) ? "- " : "+ ") +
 	      2;
 	canvas_put(canvas, row, at, canvas_columns(canvas) - at, STYLE_NORMAL,
-		   exit_name(&of->reason, name));
+		   exit_name(&entry->reason, name));
 }
 
 static void exits_draw_function(const struct ui_model *model, const struct exits_cause *cause,
@@ -360,10 +360,10 @@ static void exits_draw_bucket(const struct ui_model *model, size_t index, struct
 		canvas_put(canvas, row, at + i, 1, STYLE_NORMAL, "█");
 }
 
-/* The columns by which rows can be sorted end at these. */
+/* The columns by which rows can be sorted. */
 static const struct {
 	const char *name;
-	int end, narrow_end; /* 0: the column is not there */
+	int end, narrow_end; /* where the column ends on the screen; 0: it is not there */
 } exits_columns[] = {
 	[EXITS_BY_RATE] = { "Rate", 10, 10 },
 	[EXITS_BY_TIME] = { "Time %", 18, 18 },
@@ -438,7 +438,7 @@ static void exits_draw_summary(const struct view_exits *exits, const struct ui_m
 			      table->tracing ? "" : " · not traced now");
 }
 
-/* The vCPU that waited longest, and its neighbour. */
+/* Draws how long all vCPUs waited, and who ran during the longest wait. */
 static void exits_draw_longest(const struct ui_model *model, struct canvas *canvas, int row)
 {
 	const struct takers_table nothing = { .domid = UINT32_MAX };
@@ -531,7 +531,7 @@ static struct request exits_unfold(struct view_exits *exits, const struct ui_mod
 	return request_of(REQUEST_UPDATE);
 }
 
-/* The next column by which rows are sorted, to the left (STEP is -1) or right. */
+/* Sorts rows by the next column to the left (STEP is -1) or to the right. */
 static struct request exits_sort_by(struct view_exits *exits, int step)
 {
 	exits->sort = (enum exits_sort)(((int)exits->sort + N_EXITS_SORTS + step) % N_EXITS_SORTS);
