@@ -50,12 +50,14 @@ struct exits_histogram {
 struct exits_entry {
 	struct exits_row row;
 	struct exits_weight last; /* the total at the last table */
+	double live_count;        /* row.live.count before it is rounded */
 	struct exits_histogram times;
 };
 
 struct exits_pair {
 	struct exits_cause cause;
 	struct exits_weight last;
+	double live_count;
 };
 
 /* What is known of one physical CPU. */
@@ -547,10 +549,12 @@ void exits_name_rows(struct exits *exits, exits_name_row_fn *name, void *context
 
 /* --- the table -------------------------------------------------------------------------------- */
 
+/* LIVE_COUNT keeps the fraction: without it a rare exit would be forgotten at the next table. */
 static void exits_decay(struct exits_weight *live, const struct exits_weight *total,
-			struct exits_weight *last, double factor)
+			struct exits_weight *last, double *live_count, double factor)
 {
-	live->count = (uint64_t)((double)live->count * factor) + total->count - last->count;
+	*live_count = *live_count * factor + (double)(total->count - last->count);
+	live->count = (uint64_t)(*live_count + 0.5);
 	live->ns = live->ns * factor + total->ns - last->ns;
 	*last = *total;
 }
@@ -565,10 +569,10 @@ static void exits_update_live(struct exits *exits)
 	exits->live_span_ns = exits->live_span_ns * factor + step_ns;
 	for (size_t i = 0; i < exits->n_entries; i++)
 		exits_decay(&exits->entries[i].row.live, &exits->entries[i].row.total,
-			    &exits->entries[i].last, factor);
+			    &exits->entries[i].last, &exits->entries[i].live_count, factor);
 	for (size_t i = 0; i < exits->n_pairs; i++)
 		exits_decay(&exits->pairs[i].cause.live, &exits->pairs[i].cause.total,
-			    &exits->pairs[i].last, factor);
+			    &exits->pairs[i].last, &exits->pairs[i].live_count, factor);
 }
 
 static struct exits_table *exits_table_create(size_t n_rows, size_t n_causes)

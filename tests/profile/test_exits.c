@@ -342,6 +342,31 @@ static void test_pause(void)
 	exits_destroy(exits);
 }
 
+/* An exit a second, seen by a table a second. */
+static void test_rare(void)
+{
+	struct exits_table *table = NULL;
+	struct exits *exits;
+	double rate;
+
+	must(exits_create(10000000000, &exits));
+	exits_set_host(exits, GUEST, KHZ, false);
+	begin();
+	put_runstate(GUEST, 1, 1, 0);
+	for (unsigned i = 0; i < 100; i++) {
+		put_msr_write(0x80b, 0x1000, 2);
+		now += 1000000 * US;
+		exits_table_destroy(table);
+		table = add_all(exits, 0);
+		n_words = 0;
+	}
+	rate = (double)table->rows[0].live.count * 1e9 / table->live_span_ns;
+	check(fabs(rate - 1) < 0.05, "a rare exit keeps its rate: %.2f a second", rate);
+	check_u64(table->causes[0].live.count, table->rows[0].live.count, "and its function");
+	exits_table_destroy(table);
+	exits_destroy(exits);
+}
+
 int main(void)
 {
 	test_long_wait();
@@ -350,6 +375,7 @@ int main(void)
 	test_emulated();
 	test_waits();
 	test_pause();
+	test_rare();
 	test_vmx();
 	test_hostile();
 	return tap_done();
