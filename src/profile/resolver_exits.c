@@ -24,7 +24,8 @@
 /* What the resolver knows of the guest's exits. */
 struct resolver_exits {
 	struct exits *exits;
-	uint64_t cpu_ns;
+	uint64_t cpu_ns;    /* CPU time that reading Xen's buffers took, since start or reset */
+	uint64_t reader_ns; /* CPU time of the process that reads them, as it said last */
 	uint32_t domid;
 	uint32_t frame; /* "[xen]" */
 	struct trace_hello hello;
@@ -75,11 +76,20 @@ static void resolver_begin_exits(struct resolver_exits *exits)
 	exits_set_host(exits->exits, exits->domid, hello->khz, hello->is_vmx);
 }
 
+/* Adds the CPU time since the last chunk. Each trace has a process of its own, which begins at 0. */
+static void resolver_add_reader(struct resolver_exits *exits)
+{
+	uint64_t now_ns = exits->chunk.cpu_ns;
+
+	exits->cpu_ns += now_ns < exits->reader_ns ? now_ns : now_ns - exits->reader_ns;
+	exits->reader_ns = now_ns;
+}
+
 /* Adds the chunk, which is for DOMID. */
 static void resolver_add_chunk(struct resolver *resolver, struct resolver_exits *exits,
 			       uint32_t domid)
 {
-	exits->cpu_ns = exits->chunk.cpu_ns;
+	resolver_add_reader(exits);
 	if (domid != exits->domid) {
 		exits->domid = domid;
 		exits_set_host(exits->exits, domid, exits->hello.khz, exits->hello.is_vmx);
@@ -191,7 +201,10 @@ void resolver_add_xen_rows(struct resolver *resolver, struct snapshot *snapshot)
 
 void resolver_reset_exits(struct resolver *resolver)
 {
-	if (resolver->exits && resolver->exits->exits)
+	if (!resolver->exits)
+		return;
+	resolver->exits->cpu_ns = 0;
+	if (resolver->exits->exits)
 		exits_reset(resolver->exits->exits);
 }
 

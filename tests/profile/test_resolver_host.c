@@ -17,19 +17,22 @@
 
 static char path[] = "/tmp/test_resolver_host.XXXXXX";
 
-static void write_chunk(struct recording_writer *writer, uint32_t cpu, const void *bytes,
-			size_t size_bytes)
+static void write_chunk(struct recording_writer *writer, uint64_t cpu_ns, uint32_t cpu,
+			const void *bytes, size_t size_bytes)
 {
 	static struct trace_chunk chunk;
 
 	chunk = (struct trace_chunk){ .cpu = cpu,
 				      .size_bytes = (uint32_t)size_bytes,
-				      .cpu_ns = 12345 };
+				      .cpu_ns = cpu_ns };
 	memcpy(chunk.bytes, bytes, size_bytes);
 	recording_writer_write_trace(writer, HOST_DOMID, &chunk);
 }
 
-/* vCPU 1 runs on CPU 3; it exits for CPUID for 40 us. The record of the exit is cut in two. */
+/*
+ * vCPU 1 runs on CPU 3; it exits for CPUID for 40 us. The record of the exit is cut in two. Then
+ * another process reads the buffers.
+ */
 static void write_trace(struct recording_writer *writer)
 {
 	const struct trace_hello hello = { .khz = HOST_KHZ };
@@ -39,9 +42,10 @@ static void write_trace(struct recording_writer *writer)
 		0x81001U | 1U << 31,			42000, 0,
 	};
 
-	write_chunk(writer, UINT32_MAX, &hello, sizeof(hello));
-	write_chunk(writer, 3, words, 5 * sizeof(words[0]));
-	write_chunk(writer, 3, words + 5, sizeof(words) - 5 * sizeof(words[0]));
+	write_chunk(writer, 345, UINT32_MAX, &hello, sizeof(hello));
+	write_chunk(writer, 12000, 3, words, 5 * sizeof(words[0]));
+	write_chunk(writer, 12000, 3, words + 5, sizeof(words) - 5 * sizeof(words[0]));
+	write_chunk(writer, 345, UINT32_MAX, &hello, sizeof(hello));
 }
 
 static void write_takers(struct recording_writer *writer)
@@ -110,7 +114,7 @@ static void check_exits(const struct snapshot *snapshot)
 	check(fabs(exits->rows[0].total.ns - 40000) < 1, "they took %g ns",
 	      exits->rows[0].total.ns);
 	check_u64(exits->records, 3, "records, of which one was cut in two");
-	check_u64(exits->cpu_ns, 12345, "the reader's CPU time");
+	check_u64(exits->cpu_ns, 12345, "the readers' CPU time");
 	check(exits->tracing, "the replay does not say that tracing is off");
 }
 

@@ -68,7 +68,7 @@ struct exits_table {
 	double xen_ticks;            /* live weight of the profile's rows "[xen]" */
 	uint64_t records, lost, bad; /* lost: Xen's buffers were full */
 	uint64_t refused;            /* exits that found no room in the tables */
-	uint64_t cpu_ns;             /* CPU time of the process that reads the buffers */
+	uint64_t cpu_ns;             /* CPU time that reading the buffers took */
 	unsigned n_vcpus;
 	struct exits_wakes wakes[GUEST_MAX_VCPUS];
 	/* [i]: waits of all vCPUs that took at least 2^i ns, but less than 2^(i+1) ns */
