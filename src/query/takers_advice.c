@@ -156,9 +156,10 @@ static void advise_on_taker(const struct takers_table *table, const struct taker
 		sharing = advice_find_sharing(table, taker->domid);
 		advice_format_sharing(&sharing, text);
 		advice_add(advice,
-			   "Its own vCPUs take %.0f %% of the steal from each other, as %s: fewer "
+			   "Its own vCPUs take %.0f %% of the steal from each other%s%s: fewer "
 			   "vCPUs would do.",
-			   100 * share, text);
+			   100 * share, sharing.n_vcpus ? ", as " : "",
+			   sharing.n_vcpus ? text : "");
 	} else if (taker->domid != TAKER_XEN && taker->domid != TAKER_OTHERS) {
 		advise_on_neighbour(table, taker, share, advice);
 	}

@@ -69,7 +69,8 @@ static void test_advice(void)
 	table.vcpus[3].cpu = 4;
 	check(is_advised(false, "4 vCPUs share 2 CPUs with db_[07"), "CPUs are counted once");
 	table.takers[0].domid = table.domid;
-	check(is_advised(false, "Its own vCPUs take 60 %"), "the guest's own vCPUs are named");
+	check(is_advised(false, "Its own vCPUs take 60 % of the steal from each other: fewer"),
+	      "the guest's own vCPUs are named, and no CPUs if they share none");
 	table.schedule.cap = 50;
 	table.takers[0].domid = TAKER_XEN;
 	check(is_advised(false, "capped at 50 % of one physical CPU"), "a cap is told");
