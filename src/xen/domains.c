@@ -74,7 +74,10 @@ static void xen_read_name(struct store *store, uint32_t domid, char name[GUEST_N
 		       sizeof(GUEST_NAME_CUT));
 }
 
-/* Reads the system's name as an agent in the guest tells it; those of XCP-ng and Windows do. */
+/*
+ * Reads the system's name as an agent in the guest tells it; those of XCP-ng and Windows do. The
+ * latter write more behind a bar: "Microsoft Windows 10|C:\\Windows|\\Device...".
+ */
 static void xen_read_system(struct store *store, uint32_t domid, char system[GUEST_SYSTEM_BYTES])
 {
 	_cleanup_free_ char *value = NULL;
@@ -82,7 +85,8 @@ static void xen_read_system(struct store *store, uint32_t domid, char system[GUE
 
 	snprintf(path, sizeof(path), "/local/domain/%u/data/os_name", domid);
 	value = store ? store_read(store, path) : NULL;
-	snprintf(system, GUEST_SYSTEM_BYTES, "%s", value ? value : "");
+	snprintf(system, GUEST_SYSTEM_BYTES, "%.*s", value ? (int)strcspn(value, "|") : 0,
+		 value ? value : "");
 }
 
 static void xen_describe(const struct xen_domain *domain, struct store *store,

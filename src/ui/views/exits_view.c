@@ -428,7 +428,7 @@ static void exits_draw_summary(const struct view_exits *exits, const struct ui_m
 		100 * exits->sum.ns / span_ns);
 	if (!table->n_rows)
 		canvas_put(canvas, row, at, canvas_columns(canvas) - at, STYLE_NOTICE,
-			   " (on arm64 Xen traces waits alone)");
+			   " · no exit was traced (Xen on arm64 traces none)");
 	else if (table->lost)
 		canvas_printf(canvas, row, at, STYLE_NOTICE, ", of what was seen · %s records lost",
 			      format_count(table->lost, lost));
