@@ -217,7 +217,7 @@ static bool reads_twice(int socket, uint32_t domid)
 	const struct broker_request read = { .question = BROKER_REGISTERS, .domid = domid };
 	bool both;
 
-	seen->pause_ns = 450000000; /* of 500 ms that a start may spend; 1.8 s earn them */
+	seen->pause_ns = 450000000; /* a start may spend 500 ms; 1.8 s earn these */
 	both = ask(socket, read, NULL, 0);
 	both = ask(socket, read, NULL, 0) && both;
 	seen->pause_ns = 0;
