@@ -224,7 +224,8 @@ static inline const struct name_answer *fold_frame(struct fold *fold,
 			    user ? FRAME_KIND_USERLAND : FRAME_KIND_KERNEL,
 			    user && fold->user_whole, fold->ticks);
 	fold->counts.frames_unknown += answer->quality == NAME_UNKNOWN;
-	fold->has_user_name |= user && answer->quality != NAME_UNKNOWN;
+	if (user && !fold->has_user_name)
+		fold->has_user_name = answer->quality != NAME_UNKNOWN;
 	fold->counts.frames_by[frame->by]++;
 	fold_note_found_by(fold, answer->frame, frame->by);
 	return answer;
