@@ -76,7 +76,7 @@ static void resolver_begin_exits(struct resolver_exits *exits)
 	exits_set_host(exits->exits, exits->domid, hello->khz, hello->is_vmx);
 }
 
-/* Adds the CPU time since the last chunk. Each trace has a process of its own, which begins at 0. */
+/* Adds the CPU time since the last chunk. Each trace has a reader, which begins at 0. */
 static void resolver_add_reader(struct resolver_exits *exits)
 {
 	uint64_t now_ns = exits->chunk.cpu_ns;
