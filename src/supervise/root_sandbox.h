@@ -16,9 +16,9 @@ enum root_kind {
 };
 
 /*
- * Gives up what a process of KIND does not need: capabilities and, if it is ROOT_LOOKER, system calls.
- * A process has the walls of its parents, too. A kernel without seccomp gives no such wall, and main
- * does not start.
+ * Gives up capabilities that a process of KIND does not need and, if it is ROOT_LOOKER, system
+ * calls. A process has the walls of its parents, too. A kernel without seccomp gives no such wall,
+ * and main does not start.
  */
 void root_sandbox_enter(enum root_kind kind);
 
