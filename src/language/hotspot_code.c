@@ -344,39 +344,45 @@ struct hotspot_place {
 	uint32_t record; /* 0: there is no such place */
 };
 
-static struct hotspot_place hotspot_read_place(const struct runtime_process *process,
-					       const struct hotspot_scopes *scopes, uint64_t i)
+static bool hotspot_read_place(const struct runtime_process *process,
+			       const struct hotspot_scopes *scopes, uint64_t i,
+			       struct hotspot_place *place)
 {
-	uint32_t words[PC_WORDS] = { 0 };
+	uint32_t words[PC_WORDS];
 
 	if (memory_read(process->memory, process->root, scopes->pcs + i * sizeof(words), words,
-			sizeof(words)) != sizeof(words) ||
-	    (int32_t)words[1] < 0)
-		words[1] = 0;
-	return (struct hotspot_place){ (int32_t)words[0], words[1] };
+			sizeof(words)) != sizeof(words))
+		return false;
+	*place = (struct hotspot_place){ (int32_t)words[0],
+					 (int32_t)words[1] < 0 ? 0 : words[1] };
+	return true;
 }
 
-/* Finds the first call or safepoint from OFFSET on, and the one before. The list is sorted. */
-static void hotspot_find_places(const struct runtime_process *process,
+/*
+ * Finds the first call or safepoint from OFFSET on, and the one before. The list is sorted. False:
+ * a part of it cannot be read, or it ends before OFFSET.
+ */
+static bool hotspot_find_places(const struct runtime_process *process,
 				const struct hotspot_scopes *scopes, int64_t offset,
 				struct hotspot_place *before, struct hotspot_place *after)
 {
-	uint64_t low = 0, high = (scopes->pcs_end - scopes->pcs) / (PC_WORDS * sizeof(uint32_t));
+	const uint64_t n = (scopes->pcs_end - scopes->pcs) / (PC_WORDS * sizeof(uint32_t));
+	uint64_t low = 0, high = n;
 
 	while (low < high) {
 		uint64_t middle = (low + high) / 2;
+		struct hotspot_place place;
 
-		if (hotspot_read_place(process, scopes, middle).offset < offset)
+		if (!hotspot_read_place(process, scopes, middle, &place))
+			return false;
+		if (place.offset < offset)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	*before = (struct hotspot_place){ 0 };
-	if (low)
-		*before = hotspot_read_place(process, scopes, low - 1);
-	*after = hotspot_read_place(process, scopes, low);
-	if (after->offset < offset)
-		after->record = 0;
+	return low < n && hotspot_read_place(process, scopes, low, after) &&
+	       (!low || hotspot_read_place(process, scopes, low - 1, before));
 }
 
 /*
@@ -465,9 +471,9 @@ size_t hotspot_read_scopes(const struct runtime_process *process, const struct h
 
 	if (!capacity)
 		return 0;
-	if (hotspot_find_scopes(process, blob, &scopes)) {
-		hotspot_find_places(process, &scopes, (int64_t)(address - blob->code), &before,
-				    &after);
+	if (hotspot_find_scopes(process, blob, &scopes) &&
+	    hotspot_find_places(process, &scopes, (int64_t)(address - blob->code), &before,
+				&after)) {
 		n = hotspot_read_record(process, &scopes, after.record, frames, capacity);
 		if (n > 1 && interrupted && process->decode &&
 		    hotspot_is_loop(process, address, blob->code + (uint32_t)after.offset))
