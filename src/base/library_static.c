@@ -135,7 +135,11 @@ const char *library_example(void)
 	static char path[32];
 	int fd = memfd_create("example", MFD_CLOEXEC);
 
-	if (fd < 0 || !library_write_example(fd))
+	if (fd >= 0 && !library_write_example(fd)) {
+		close(fd);
+		fd = -1;
+	}
+	if (fd < 0)
 		return "the example in memory"; /* no such file */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	return path;

@@ -62,7 +62,7 @@ static const uint32_t root_sandbox_fcntls[] = {
 /* clang-format on */
 
 /* O_RDWR is there for Xen's devices. */
-#define ROOT_SANDBOX_CREATES (O_CREAT | O_TRUNC)
+#define ROOT_SANDBOX_CREATES (O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
 
 static void root_sandbox_add_open(struct call_filter *filter)
 {

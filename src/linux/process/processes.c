@@ -181,12 +181,14 @@ static void processes_map_segment(const struct loads *loads, struct mapping *map
 		const struct load *load = &loads->loads[i];
 		uint64_t start = (load->address + mapping->bias) & ~GUEST_PAGE_MASK,
 			 bytes = (load->offset & GUEST_PAGE_MASK) + load->file_bytes,
+			 end = (start + bytes + GUEST_PAGE_MASK) & ~GUEST_PAGE_MASK,
 			 in_segment = mapping->start - start;
 
-		if (!load->executable || in_segment >= bytes || start + bytes < start)
+		if (!load->executable || in_segment >= bytes || end <= start ||
+		    in_segment > mapping->file_offset)
 			continue;
 		mapping->start = start;
-		mapping->end = (start + bytes + GUEST_PAGE_MASK) & ~GUEST_PAGE_MASK;
+		mapping->end = end;
 		mapping->file_offset -= in_segment;
 		return;
 	}
