@@ -16,6 +16,7 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/dump_memory.c \
 	tests/support/fetched_file.c \
 	tests/support/fetched_file.h \
+	tests/support/read_profile.h \
 	tests/support/old_landlock.c \
 	tests/support/old_landlock.h \
 	tests/support/http_server.c \

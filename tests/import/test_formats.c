@@ -5,61 +5,23 @@
 #include <stdlib.h>
 
 #include "tests/support/must.h"
+#include "tests/support/read_profile.h"
 #include "tests/support/tap.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/export/export.h"
 #include "xtop/import/import.h"
 #include "xtop/symbol/symbol.h"
 
-struct read {
-	struct frames *frames;
-	struct import *import;
-	struct snapshot *snapshot;
-	struct xtop_error *error;
-};
-
 static struct read read_bytes(const void *bytes, size_t n, const char *value)
 {
-	FILE *file = tmpfile();
-	struct import_settings settings = { .value = value };
-	struct read read = { .frames = NULL };
-
-	if (!file || fwrite(bytes, 1, n, file) != n)
-		abort();
-	rewind(file);
-	must(frames_create(symbol_demangle, &read.frames));
-	settings.frames = read.frames;
-	read.error = import_read(file, "", 0, &settings, &read.import);
-	if (!read.error)
-		must(import_snapshot(read.import, &read.snapshot));
-	fclose(file);
-	return read;
-}
-
-static void read_close(struct read *read)
-{
-	error_destroy(read->error);
-	snapshot_destroy(read->snapshot);
-	import_destroy(read->import);
-	frames_destroy(read->frames);
-}
-
-static char *folded_again(const struct snapshot *snapshot)
-{
-	char *text;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
-
-	must(export_folded(snapshot, &(struct export_settings){ .addresses = true }, file));
-	fclose(file);
-	return text;
+	return read_profile(bytes, n, 0, (struct import_settings){ .value = value });
 }
 
 static void check_bytes(const void *bytes, size_t n, const char *value, const char *format,
 			const char *expected)
 {
 	struct read read = read_bytes(bytes, n, value);
-	_cleanup_free_ char *again = read.snapshot ? folded_again(read.snapshot) : NULL;
+	_cleanup_free_ char *again = read.snapshot ? folded_text(read.snapshot, true) : NULL;
 
 	check_string(again, expected, format);
 	if (read.error)

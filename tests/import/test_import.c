@@ -7,68 +7,27 @@
 #include <zlib.h>
 
 #include "tests/support/must.h"
+#include "tests/support/read_profile.h"
 #include "tests/support/tap.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/export/export.h"
 #include "xtop/import/import.h"
 #include "xtop/symbol/symbol.h"
 
-struct read {
-	struct frames *frames;
-	struct import *import;
-	struct snapshot *snapshot;
-	struct xtop_error *error;
-};
-
-/* N_HEAD bytes are read before the import begins, as pipeline does. */
-static struct read read_bytes(const void *bytes, size_t n, size_t n_head)
+static struct read read_bytes(const void *bytes, size_t n)
 {
-	FILE *file = tmpfile();
-	struct read read = { .frames = NULL };
-	char head[16];
-
-	if (!file || fwrite(bytes, 1, n, file) != n)
-		abort();
-	rewind(file);
-	n_head = fread(head, 1, n_head, file);
-	must(frames_create(symbol_demangle, &read.frames));
-	read.error = import_read(file, head, n_head,
-				 &(struct import_settings){ .frames = read.frames, .strict = true },
-				 &read.import);
-	if (!read.error)
-		must(import_snapshot(read.import, &read.snapshot));
-	fclose(file);
-	return read;
+	return read_profile(bytes, n, 8, (struct import_settings){ .strict = true });
 }
 
 static struct read read_text(const char *text)
 {
-	return read_bytes(text, strlen(text), 8);
-}
-
-static void read_close(struct read *read)
-{
-	error_destroy(read->error);
-	snapshot_destroy(read->snapshot);
-	import_destroy(read->import);
-	frames_destroy(read->frames);
-}
-
-static char *folded_again(const struct snapshot *snapshot)
-{
-	char *text;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
-
-	must(export_folded(snapshot, &(struct export_settings){ 0 }, file));
-	fclose(file);
-	return text;
+	return read_bytes(text, strlen(text));
 }
 
 static void check_again(const char *text, const char *expected, const char *what)
 {
 	struct read read = read_text(text);
-	_cleanup_free_ char *again = read.snapshot ? folded_again(read.snapshot) : NULL;
+	_cleanup_free_ char *again = read.snapshot ? folded_text(read.snapshot, false) : NULL;
 
 	check_string(again, expected, what);
 	if (read.error)
@@ -198,17 +157,17 @@ static void test_gzip(void)
 	size_t first = compressed("a;b 1\nc;d 2\n", bytes, sizeof(bytes));
 	size_t n = first + compressed("e;f 3\n", bytes + first, sizeof(bytes) - first);
 	_cleanup_free_ char *again = NULL;
-	struct read read = read_bytes(bytes, n, 8);
+	struct read read = read_bytes(bytes, n);
 
-	again = read.snapshot ? folded_again(read.snapshot) : NULL;
+	again = read.snapshot ? folded_text(read.snapshot, false) : NULL;
 	check_string(again, "a;b 1\nc;d 2\ne;f 3\n", "gzip, of two members");
 	read_close(&read);
-	read = read_bytes(bytes, n - 3, 8);
+	read = read_bytes(bytes, n - 3);
 	check(read.error && strstr(error_message(read.error), "cut short"), "cut gzip: %s",
 	      read.error ? error_message(read.error) : "read");
 	read_close(&read);
 	bytes[first - 20] ^= 0x55;
-	read = read_bytes(bytes, n, 8);
+	read = read_bytes(bytes, n);
 	check(read.error && strstr(error_message(read.error), "damaged"), "damaged gzip: %s",
 	      read.error ? error_message(read.error) : "read");
 	read_close(&read);
@@ -270,8 +229,8 @@ static void test_pprof(void)
 {
 	unsigned char bytes[512];
 	size_t n = make_pprof(bytes);
-	struct read read = read_bytes(bytes, n, 8);
-	_cleanup_free_ char *again = read.snapshot ? folded_again(read.snapshot) : NULL;
+	struct read read = read_bytes(bytes, n);
+	_cleanup_free_ char *again = read.snapshot ? folded_text(read.snapshot, false) : NULL;
 
 	check_string(again, "httpd;main;inner;vfs_read 70\nmain;inner;[unknown] 25\n", "pprof");
 	if (read.error) {
@@ -287,7 +246,7 @@ static void test_pprof(void)
 	}
 	read_close(&read);
 	for (size_t cut = 9; cut < n; cut++) {
-		read = read_bytes(bytes, cut, 8);
+		read = read_bytes(bytes, cut);
 		if (read.error && !strstr(error_message(read.error), "damaged") &&
 		    !strstr(error_message(read.error), "no samples"))
 			check(false, "cut at %zu: %s", cut, error_message(read.error));
@@ -295,7 +254,7 @@ static void test_pprof(void)
 	}
 	bytes[15] = 9; /* a location that is not there */
 	bytes[16] = 9;
-	read = read_bytes(bytes, n, 8);
+	read = read_bytes(bytes, n);
 	check(read.error && strstr(error_message(read.error), "damaged at byte"), "refused: %s",
 	      read.error ? error_message(read.error) : "read");
 	read_close(&read);
@@ -334,8 +293,8 @@ static void check_heap(unsigned char default_type, const char *expected, uint64_
 		       const char *what)
 {
 	unsigned char bytes[512];
-	struct read read = read_bytes(bytes, make_heap(bytes, default_type), 8);
-	_cleanup_free_ char *again = read.snapshot ? folded_again(read.snapshot) : NULL;
+	struct read read = read_bytes(bytes, make_heap(bytes, default_type));
+	_cleanup_free_ char *again = read.snapshot ? folded_text(read.snapshot, false) : NULL;
 
 	check_string(again, expected, what);
 	if (read.snapshot)
@@ -365,7 +324,7 @@ static void test_first_field(void)
 		size_t n = heads[i].n;
 
 		memcpy(bytes, heads[i].bytes, n);
-		read = read_bytes(bytes, n + make_heap(bytes + n, 0), 8);
+		read = read_bytes(bytes, n + make_heap(bytes + n, 0));
 		check(heads[i].is ? !read.error
 				  : read.error && strstr(error_message(read.error), "neither"),
 		      "begins with %#x: %s", bytes[0],
@@ -390,7 +349,7 @@ static void test_bounded(void)
 	for (unsigned i = 0; i < IMPORT_MAX_NODES + 1000; i++)
 		at += sprintf(at, "p;f%u;g%u 1\n", i % 1000, i / 1000);
 	at += sprintf(at, "q;heavy 100000\n");
-	read = read_bytes(text, (size_t)(at - text), 8);
+	read = read_bytes(text, (size_t)(at - text));
 	check(!read.error, "%zu MB are read", (size_t)(at - text) >> 20);
 	check_u64(read.snapshot->resolver.samples, IMPORT_MAX_NODES + 1000 + 100000, "samples");
 	check(read.snapshot->total_weight == IMPORT_MAX_NODES + 1000 + 100000, "weight");

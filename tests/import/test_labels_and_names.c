@@ -11,6 +11,7 @@
 
 #include "tests/support/must.h"
 #include "tests/support/own_program.h"
+#include "tests/support/read_profile.h"
 #include "tests/support/tap.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/export/export.h"
@@ -18,44 +19,12 @@
 #include "xtop/import/import.h"
 #include "xtop/symbol/symbol.h"
 
-struct read {
-	struct frames *frames;
-	struct import *import;
-	struct snapshot *snapshot;
-};
-
 static struct read read_file(const void *bytes, size_t n, struct import_settings settings)
 {
-	FILE *file = tmpfile();
-	struct read read = { .frames = NULL };
+	struct read read = read_profile(bytes, n, 0, settings);
 
-	if (!file || fwrite(bytes, 1, n, file) != n)
-		abort();
-	rewind(file);
-	must(frames_create(symbol_demangle, &read.frames));
-	settings.frames = read.frames;
-	must(import_read(file, "", 0, &settings, &read.import));
-	must(import_snapshot(read.import, &read.snapshot));
-	fclose(file);
+	must(read.error);
 	return read;
-}
-
-static void read_close(struct read *read)
-{
-	snapshot_destroy(read->snapshot);
-	import_destroy(read->import);
-	frames_destroy(read->frames);
-}
-
-static char *folded_text(const struct snapshot *snapshot)
-{
-	char *text;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
-
-	must(export_folded(snapshot, &(struct export_settings){ .addresses = true }, file));
-	fclose(file);
-	return text;
 }
 
 /* --- pprof ------------------------------------------------------------------------------------ */
@@ -120,7 +89,7 @@ static void test_labels(void)
 	size_t n;
 	_cleanup_free_ char *bytes = make_labelled(&n);
 	struct read read = read_file(bytes, n, (struct import_settings){ .value = NULL });
-	_cleanup_free_ char *text = folded_text(read.snapshot);
+	_cleanup_free_ char *text = folded_text(read.snapshot, true);
 	bool found = false;
 
 	check_string(text,
@@ -150,7 +119,7 @@ static void test_next_value(void)
 	check_string(next, "objects", "after the last value comes the first");
 	read_close(&read);
 	read = read_file(bytes, n, (struct import_settings){ .value = next });
-	text = folded_text(read.snapshot);
+	text = folded_text(read.snapshot, true);
 	check(strstr(text, "tenant=a url=/login;main 3\n") != NULL, "its values are read: %s",
 	      text);
 	check_string(import_get_value(read.import), "objects", "the title says which");
@@ -197,7 +166,7 @@ static void test_many_labels(void)
 	}
 	fclose(file);
 	read = read_file(bytes, n, (struct import_settings){ .value = NULL });
-	text = folded_text(read.snapshot);
+	text = folded_text(read.snapshot, true);
 	other = strstr(text, "[other labels];");
 	check(other && strstr(other, " 88\n"), "after 512 groups all others are one");
 	read_close(&read);
@@ -245,7 +214,7 @@ static void test_names(void)
 	must(code_names_create(&names));
 	must(code_names_add_file(names, own_program()));
 	read = read_file(bytes, n, (struct import_settings){ .names = names });
-	text = folded_text(read.snapshot);
+	text = folded_text(read.snapshot, true);
 	check_string(text, "0x11;second_place;first_place 10\n", "-k names a program's addresses");
 	check(strstr(import_get_complaint(read.import), "name 2 of the 3") != NULL,
 	      "what is not named is counted: %s", import_get_complaint(read.import));

@@ -6,53 +6,16 @@
 #include <unistd.h>
 
 #include "tests/support/must.h"
+#include "tests/support/read_profile.h"
 #include "tests/support/tap.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/export/export.h"
 #include "xtop/import/import.h"
 #include "xtop/symbol/symbol.h"
 
-struct read {
-	struct frames *frames;
-	struct import *import;
-	struct snapshot *snapshot;
-	struct xtop_error *error;
-};
-
 static struct read read_bytes(const void *bytes, size_t n)
 {
-	FILE *file = tmpfile();
-	struct read read = { .frames = NULL };
-
-	if (!file || fwrite(bytes, 1, n, file) != n)
-		abort();
-	rewind(file);
-	must(frames_create(symbol_demangle, &read.frames));
-	read.error = import_read(file, "", 0, &(struct import_settings){ .frames = read.frames },
-				 &read.import);
-	if (!read.error)
-		must(import_snapshot(read.import, &read.snapshot));
-	fclose(file);
-	return read;
-}
-
-static void read_close(struct read *read)
-{
-	error_destroy(read->error);
-	snapshot_destroy(read->snapshot);
-	import_destroy(read->import);
-	frames_destroy(read->frames);
-}
-
-static char *folded_again(const struct snapshot *snapshot)
-{
-	char *text;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
-
-	must(export_folded(snapshot, &(struct export_settings){ 0 }, file));
-	fclose(file);
-	return text;
+	return read_profile(bytes, n, 0, (struct import_settings){ .strict = false });
 }
 
 /* Checks what becomes of the N bytes at BYTES, and what is said of them; COMPLAINT NULL: nothing. */
@@ -60,7 +23,7 @@ static void check_bytes(const void *bytes, size_t n, const char *expected, const
 			const char *what)
 {
 	struct read read = read_bytes(bytes, n);
-	_cleanup_free_ char *again = read.snapshot ? folded_again(read.snapshot) : NULL;
+	_cleanup_free_ char *again = read.snapshot ? folded_text(read.snapshot, false) : NULL;
 	const char *said = read.import ? import_get_complaint(read.import) : NULL;
 
 	check_string(again, expected, what);
