@@ -5,6 +5,7 @@
 #include "supervise/call_filter.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -43,6 +44,13 @@ void call_filter_add_values(struct call_filter *filter, int call, unsigned argum
 void call_filter_add_without(struct call_filter *filter, int call, unsigned argument, uint64_t bits)
 {
 	call_filter_add_if(filter, call, 1, SCMP_CMP64(argument, SCMP_CMP_MASKED_EQ, bits, 0));
+}
+
+void call_filter_add_fcntls(struct call_filter *filter, const uint32_t *commands, size_t n)
+{
+	call_filter_add_values(filter, CALL(fcntl), 1, commands, n);
+	call_filter_add_if(filter, CALL(fcntl), 2, SCMP_A1_32(SCMP_CMP_EQ, F_SETFL, 0),
+			   SCMP_A2_32(SCMP_CMP_MASKED_EQ, O_ASYNC, 0));
 }
 
 void call_filter_add_memory(struct call_filter *filter)

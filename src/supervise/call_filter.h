@@ -38,6 +38,8 @@ void call_filter_add_values(struct call_filter *filter, int call, unsigned argum
 /* CALL is allowed if its argument with the index ARGUMENT has none of BITS. */
 void call_filter_add_without(struct call_filter *filter, int call, unsigned argument,
 			     uint64_t bits);
+/* fcntl() with COMMANDS, and to set flags, but for signals (O_ASYNC). */
+void call_filter_add_fcntls(struct call_filter *filter, const uint32_t *commands, size_t n);
 /* Memory can be mapped and protected in all ways but one: it does not become executable. */
 void call_filter_add_memory(struct call_filter *filter);
 /* New threads, but no new processes, and signals to this process alone. */

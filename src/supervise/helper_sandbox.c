@@ -132,10 +132,7 @@ static struct xtop_error *helper_sandbox_filter_calls(bool connects)
 
 	call_filter_init(&filter);
 	call_filter_add(&filter, helper_sandbox_calls, COUNT(helper_sandbox_calls));
-	call_filter_add_values(&filter, CALL(fcntl), 1, helper_sandbox_fcntls,
-			       COUNT(helper_sandbox_fcntls));
-	call_filter_add_if(&filter, CALL(fcntl), 2, SCMP_A1_32(SCMP_CMP_EQ, F_SETFL, 0),
-			   SCMP_A2_32(SCMP_CMP_MASKED_EQ, O_ASYNC, 0));
+	call_filter_add_fcntls(&filter, helper_sandbox_fcntls, COUNT(helper_sandbox_fcntls));
 	call_filter_add_values(&filter, CALL(ioctl), 1, helper_sandbox_ioctls,
 			       COUNT(helper_sandbox_ioctls));
 	call_filter_add_memory(&filter);

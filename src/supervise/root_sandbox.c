@@ -38,20 +38,12 @@ static const int root_sandbox_calls[] = {
 	CALL(timerfd_settime), CALL(poll), CALL(ppoll), CALL(rt_sigaction),
 	CALL(rt_sigprocmask), CALL(rt_sigreturn), CALL(rt_sigpending), CALL(sigaltstack),
 	CALL(getpid), CALL(getppid), CALL(gettid), CALL(getrusage), CALL(getrandom),
-};
-
-/* To open handles of Xen, and read files; open() and openat() below. */
-static const int root_sandbox_open_calls[] = {
+	/* To open handles of Xen, and read files; open() and openat() below. */
 	CALL(pread64), CALL(readv), CALL(lseek), CALL(fstat), CALL(stat), CALL(newfstatat),
 	CALL(statx), CALL(access), CALL(faccessat), CALL(faccessat2), CALL(dup2), CALL(dup3),
 	CALL(sendto), CALL(sendmsg), CALL(recvfrom), CALL(recvmsg), CALL(uname), CALL(sysinfo),
 	CALL(getuid), CALL(geteuid), CALL(getgid), CALL(getegid),
-};
-
-#define ROOT_SANDBOX_TYPE 0xfU /* SOCK_TYPE_MASK of Linux include/linux/net.h */
-
-/* To ask xenstore; socket() below. */
-static const int root_sandbox_store_calls[] = {
+	/* To ask xenstore; socket() below. */
 	CALL(connect),
 };
 
@@ -64,20 +56,7 @@ static const uint32_t root_sandbox_fcntls[] = {
 /* O_RDWR is there for Xen's devices. */
 #define ROOT_SANDBOX_CREATES (O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
 
-static void root_sandbox_add_open(struct call_filter *filter)
-{
-	call_filter_add(filter, root_sandbox_open_calls, COUNT(root_sandbox_open_calls));
-	call_filter_add_without(filter, CALL(open), 1, ROOT_SANDBOX_CREATES);
-	call_filter_add_without(filter, CALL(openat), 2, ROOT_SANDBOX_CREATES);
-}
-
-/* The socket of xenstored. */
-static void root_sandbox_add_store(struct call_filter *filter)
-{
-	call_filter_add(filter, root_sandbox_store_calls, COUNT(root_sandbox_store_calls));
-	call_filter_add_if(filter, CALL(socket), 2, SCMP_A0_32(SCMP_CMP_EQ, AF_UNIX, 0),
-			   SCMP_A1_32(SCMP_CMP_MASKED_EQ, ROOT_SANDBOX_TYPE, SOCK_STREAM));
-}
+#define ROOT_SANDBOX_TYPE 0xfU /* SOCK_TYPE_MASK of Linux include/linux/net.h */
 
 static void root_sandbox_filter_calls(void)
 {
@@ -86,14 +65,14 @@ static void root_sandbox_filter_calls(void)
 
 	call_filter_init(&filter);
 	call_filter_add(&filter, root_sandbox_calls, COUNT(root_sandbox_calls));
-	call_filter_add_values(&filter, CALL(fcntl), 1, root_sandbox_fcntls,
-			       COUNT(root_sandbox_fcntls));
-	call_filter_add_if(&filter, CALL(fcntl), 2, SCMP_A1_32(SCMP_CMP_EQ, F_SETFL, 0),
-			   SCMP_A2_32(SCMP_CMP_MASKED_EQ, O_ASYNC, 0));
+	call_filter_add_fcntls(&filter, root_sandbox_fcntls, COUNT(root_sandbox_fcntls));
 	call_filter_add_memory(&filter);
 	call_filter_add_if(&filter, CALL(prctl), 1, SCMP_A0_32(SCMP_CMP_EQ, PR_GET_DUMPABLE, 0));
-	root_sandbox_add_open(&filter);
-	root_sandbox_add_store(&filter);
+	call_filter_add_without(&filter, CALL(open), 1, ROOT_SANDBOX_CREATES);
+	call_filter_add_without(&filter, CALL(openat), 2, ROOT_SANDBOX_CREATES);
+	/* The socket of xenstored. */
+	call_filter_add_if(&filter, CALL(socket), 2, SCMP_A0_32(SCMP_CMP_EQ, AF_UNIX, 0),
+			   SCMP_A1_32(SCMP_CMP_MASKED_EQ, ROOT_SANDBOX_TYPE, SOCK_STREAM));
 	call_filter_add_values(&filter, CALL(tgkill), 0, &self, 1);
 	error_destroy(call_filter_load(&filter));
 }
