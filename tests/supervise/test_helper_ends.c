@@ -110,11 +110,35 @@ static unsigned count_alive(void)
 	return n;
 }
 
+/* Waits for PID's end. False: it lives on. 0: there is no such process. */
+static bool wait_for_end(pid_t pid)
+{
+	for (unsigned i = 0; i < wait_ms && is_alive(pid); i++)
+		nap();
+	return !is_alive(pid);
+}
+
+/*
+ * Kills the helper or the parent of a helper that VICTIM stands for, and waits until the helper has
+ * ended. One that has not begun yet is left alone: both numbers are read once, because it may begin
+ * at any moment. False: the helper lives on.
+ */
+static bool kill_helper(unsigned victim)
+{
+	const pid_t helper = seen->pids[victim % N_KINDS];
+	const pid_t warden = seen->wardens[victim % N_KINDS];
+
+	if (victim % N_KINDS == 0 || !helper)
+		return true;
+	kill(victim < N_KINDS ? helper : warden, SIGKILL);
+	return wait_for_end(helper);
+}
+
 /* Starts main, waits for US microseconds, kills process VICTIM, and main. False: one lives on. */
 static bool try_once(unsigned victim, unsigned us)
 {
 	pid_t pid;
-	bool all;
+	bool has_ended;
 
 	memset(seen, 0, sizeof(*seen));
 	pid = fork();
@@ -123,19 +147,11 @@ static bool try_once(unsigned victim, unsigned us)
 	for (unsigned i = 0; i < 10000 && us >= 20000 && !seen->pids[N_KINDS - 1]; i++)
 		nap();
 	usleep(us);
-	if (victim > 0 && victim < N_KINDS && seen->pids[victim])
-		kill(seen->pids[victim], SIGKILL);
-	else if (victim > N_KINDS && seen->wardens[victim - N_KINDS])
-		kill(seen->wardens[victim - N_KINDS], SIGKILL);
-	for (unsigned i = 0; i < wait_ms && victim % N_KINDS && seen->pids[victim % N_KINDS] &&
-			     is_alive(seen->pids[victim % N_KINDS]);
-	     i++)
-		nap();
-	all = !is_alive(seen->pids[victim % N_KINDS]) || victim % N_KINDS == 0;
+	has_ended = kill_helper(victim);
 	kill(pid, SIGKILL);
 	for (unsigned i = 0; i < wait_ms && count_alive(); i++)
 		nap();
-	return all && !count_alive();
+	return has_ended && !count_alive();
 }
 
 int main(void)
