@@ -365,6 +365,7 @@ check_PROGRAMS += \
 	tests/query/test_call_tree \
 	tests/query/test_columns \
 	tests/query/test_counters \
+	tests/query/test_exits_profile \
 	tests/query/test_filter \
 	tests/query/test_flame \
 	tests/query/test_functions \

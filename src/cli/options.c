@@ -106,16 +106,6 @@ static struct xtop_error *options_parse_word(const struct option_spec *spec, con
 	return options_bad_value(spec, text);
 }
 
-static struct xtop_error *options_parse_choice(const struct option_spec *spec, const char *text,
-					       bool *secondp)
-{
-	unsigned index = *secondp;
-	struct xtop_error *error = options_parse_word(spec, text, &index);
-
-	*secondp = index == 1;
-	return error;
-}
-
 /* Whether TEXT names a column of the function table, which every output has. */
 static bool options_can_sort(const char *text)
 {
@@ -181,10 +171,8 @@ static struct xtop_error *options_parse_value(struct options *options,
 		return text ? options_parse_number(spec, text, field) : NULL;
 	case OPTION_WHOLE:
 		return options_parse_whole(spec, text, field);
-	case OPTION_UNWIND:
-		return options_parse_word(spec, text, &options->unwind);
 	case OPTION_CHOICE:
-		return options_parse_choice(spec, text, field);
+		return options_parse_word(spec, text, field);
 	case OPTION_CLOCK:
 		options->clock_given = true;
 		return clocks_find(text, field) ? NULL : options_bad_value(spec, text);
@@ -342,8 +330,9 @@ static void options_complete(struct options *options)
 		options->replay = library_example();
 	if (options->replay && strcmp(options->replay, "-") == 0)
 		options->replay = "/dev/stdin";
-	if (options->of_waits && !(options->waits_hz > 0))
+	if (options->profile == PROFILE_OF_WAITS && !(options->waits_hz > 0))
 		options->waits_hz = OPTIONS_WAITS_HZ;
+	options->exits |= options->profile == PROFILE_OF_EXITS;
 	options->interval_given = options->interval_s > 0;
 	if (!options->interval_given)
 		options->interval_s = options->push || options->metrics ? OPTIONS_INTERVAL_PUSH_S
@@ -359,7 +348,7 @@ static void options_complete(struct options *options)
 		!options->format && options->output && !export_knows_ending(options->output);
 	if (!options->format)
 		options->format = export_find_ending(options->output ? options->output : "")->name;
-	options->waits_left_out = options->output && options->waits_hz > 0 && !options->of_waits &&
+	options->waits_left_out = options->output && options->waits_hz > 0 && !options->profile &&
 				  !export_find_format(options->format)->has_waits;
 	options->budget /= 100;
 	if (options->all && (options->push || options->metrics || options->batch) &&

@@ -54,7 +54,7 @@ static struct xtop_error *options_check_push(const struct options *options)
 	if (!options->push && !options->metrics && options->all &&
 	    (options->output || options->stats || options->record || options->annotate ||
 	     options->addr2line || options->crash || options->diff || options->baseline ||
-	     options->of_waits || options->quiet))
+	     options->profile || options->quiet))
 		return error_create("--all is for the screen, tables, --push and --metrics: "
 				    "leave out --output, --stats, --record, --annotate, "
 				    "--addr2line, --crash, --diff, --baseline, --profile and "
@@ -74,7 +74,7 @@ static struct xtop_error *options_check_push(const struct options *options)
 				    "--output, --stats, --record, --json, --annotate, "
 				    "--addr2line, --crash, --diff, "
 				    "--baseline, --example and --iterations");
-	if (options->of_waits)
+	if (options->profile)
 		return error_create("--push and --metrics have waits beside samples: leave out "
 				    "--profile");
 	if (options->lines && !options->push)
@@ -115,7 +115,10 @@ static struct xtop_error *options_check_diff(const struct options *options)
 		return error_create("--diff compares self or children: --sort takes one of these");
 	if (!options->diff && (options->all_rows || options->fail_over >= 0))
 		return error_create("--all-rows and --fail-over are for --diff");
-	if (options->of_waits && (options->sort || options->fail_over >= 0) && options->diff)
+	if (options->profile == PROFILE_OF_EXITS && (options->diff || options->baseline))
+		return error_create("--diff and --baseline compare CPU time or waits: leave out "
+				    "--profile=exits");
+	if (options->profile && (options->sort || options->fail_over >= 0) && options->diff)
 		return error_create("--sort and --fail-over are for --diff of CPU time: "
 				    "leave them out, or --profile");
 	return NULL;
@@ -137,7 +140,7 @@ static struct xtop_error *options_check_reports(const struct options *options)
 	if (options->crash &&
 	    (options->output || options->stats || options->record || options->json ||
 	     options->annotate || options->addr2line || options->bare || options->quiet ||
-	     options->waits_hz > 0 || options->of_waits || options->baseline))
+	     options->waits_hz > 0 || options->profile || options->baseline))
 		return error_create("--crash shows a report only: leave out --output, --stats, "
 				    "--record, --json, --annotate, --addr2line, --bare, --quiet, "
 				    "--waits, --profile and --baseline");

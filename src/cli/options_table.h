@@ -32,8 +32,7 @@ enum option_kind {
 	OPTION_NUMBER,   /* double from min to max */
 	OPTION_WAITS_HZ, /* double from min to max; OPTIONS_WAITS_HZ without a value */
 	OPTION_WHOLE,    /* unsigned long from min to max */
-	OPTION_UNWIND,   /* enum unwind_how, in the order of the words */
-	OPTION_CHOICE,   /* bool: the second of the two words */
+	OPTION_CHOICE,   /* unsigned, or an enum in the order of the words: the word's number */
 	OPTION_CLOCK,    /* enum clock_kind by its name; sets clock_given, too */
 	OPTION_FORMAT,   /* const char *, the name of an export format */
 	OPTION_COLUMN,   /* const char *, the name of a column */

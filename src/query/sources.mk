@@ -4,6 +4,7 @@ libxtop_a_SOURCES += \
 	include/xtop/query/columns.h \
 	include/xtop/query/counters.h \
 	include/xtop/query/diff.h \
+	include/xtop/query/exits_profile.h \
 	include/xtop/query/filter.h \
 	include/xtop/query/flame.h \
 	include/xtop/query/functions.h \
@@ -26,6 +27,7 @@ libxtop_a_SOURCES += \
 	src/query/columns.c \
 	src/query/counters.c \
 	src/query/diff.c \
+	src/query/exits_profile.c \
 	src/query/filter.c \
 	src/query/flame.c \
 	src/query/functions.c \

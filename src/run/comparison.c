@@ -165,7 +165,7 @@ static struct xtop_error *comparison_print_pipelines(struct pipeline *now, struc
 	struct diff_side now_side, base_side;
 	struct xtop_error *error;
 
-	if (options->of_waits)
+	if (options->profile == PROFILE_OF_WAITS)
 		return comparison_print_waits(now, base, options, file);
 	error = comparison_fill_side(base, children, &base_side, &base_snapshot);
 	if (!error)

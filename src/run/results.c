@@ -14,6 +14,7 @@
 #include "xtop/base/clock.h"
 #include "xtop/export/export.h"
 #include "xtop/pipeline/pipelines.h"
+#include "xtop/query/exits_profile.h"
 #include "xtop/query/line_expander.h"
 
 /* The run whose results are being written. */
@@ -22,6 +23,7 @@ struct results_work {
 	const struct results_run *run;
 	struct snapshot *snapshot;
 	struct snapshot *waits; /* NULL: nobody looked at waits */
+	struct snapshot *exits; /* the profile of --profile=exits; else NULL */
 };
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -96,10 +98,10 @@ static struct xtop_error *results_put_both(const struct results_work *work,
 		.type = pipelines_type_of(pipeline),
 		.wall_ns = results_wall_ns(work, snapshot),
 		.clock = options->clock,
-		.samples = options->of_waits ? NULL : pipeline_samples(pipeline),
+		.samples = options->profile ? NULL : pipeline_samples(pipeline),
 		.lines = options->lines,
 		.inlined = !options->no_inline,
-		.waits = !options->of_waits && waits && waits->total_weight > 0 ? waits : NULL,
+		.waits = !options->profile && waits && waits->total_weight > 0 ? waits : NULL,
 	};
 
 	return export_find_format(options->format)->write(snapshot, &settings, stream);
@@ -130,7 +132,7 @@ static struct xtop_error *results_put_lines(const struct results_work *work,
 
 	if (!error)
 		error = line_expander_apply(expander, snapshot, LINE_EXPANDER_WAIT_S, &with_lines);
-	if (!error && work->waits && !work->options->of_waits)
+	if (!error && work->waits && !work->options->profile)
 		error = line_expander_apply(expander, work->waits, LINE_EXPANDER_WAIT_S, &waits);
 	if (!error)
 		error = results_put_both(work, with_lines, waits, stream);
@@ -221,9 +223,23 @@ static struct xtop_error *results_read(struct results_work *work)
 
 	if (!error && options->waits_hz > 0)
 		error = pipeline_snapshot_waits(work->run->pipeline, &work->waits);
-	if (!error && options->of_waits && !work->waits)
+	if (!error && options->profile == PROFILE_OF_WAITS && !work->waits)
 		error = error_create("--profile=waits: this has no tasks that wait");
+	if (!error && options->profile == PROFILE_OF_EXITS)
+		error = exits_profile_create(work->snapshot, &work->exits);
 	return error;
+}
+
+/* The profile that --profile chooses. */
+static const struct snapshot *results_chosen(const struct results_work *work)
+{
+	const struct snapshot *const profiles[] = {
+		[PROFILE_OF_CPU] = work->snapshot,
+		[PROFILE_OF_WAITS] = work->waits,
+		[PROFILE_OF_EXITS] = work->exits,
+	};
+
+	return profiles[work->options->profile];
 }
 
 /* Whether the snapshot needs frames with lines. A format that has each sample adds lines itself. */
@@ -241,7 +257,7 @@ struct xtop_error *results_write(struct results *results, const struct results_r
 
 	if (!error) {
 		error = results_write_file(
-			&work, options->of_waits ? work.waits : work.snapshot, &results->output,
+			&work, results_chosen(&work), &results->output,
 			results_has_lines(&work) ? results_put_lines : results_put_profile);
 		error = error_first(error, results_write_file(&work, work.snapshot, &results->stats,
 							      results_put_stats));
@@ -249,5 +265,6 @@ struct xtop_error *results_write(struct results *results, const struct results_r
 	}
 	snapshot_destroy(work.snapshot);
 	snapshot_destroy(work.waits);
+	snapshot_destroy(work.exits);
 	return error;
 }

@@ -434,7 +434,7 @@ static struct xtop_error *session_batch(struct session *session)
 	settings.quiet = options->quiet;
 	if (options->waits_hz > 0 && !pipeline_is_profile(pipeline))
 		settings.waits = pipeline_waits_slot(pipeline);
-	settings.waits_only = options->of_waits;
+	settings.waits_only = options->profile == PROFILE_OF_WAITS;
 	settings.expander = session->expander;
 	settings.poll = session_poll;
 	settings.context = session;

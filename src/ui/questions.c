@@ -14,6 +14,7 @@
 #include "ui/figures.h"
 #include "xtop/base/output.h"
 #include "xtop/export/export.h"
+#include "xtop/query/exits_profile.h"
 
 static void question_start(struct ui *ui, enum question question, const char *label,
 			   const char *text)
@@ -136,6 +137,8 @@ static const char *question_write_label(const struct ui *ui)
 {
 	if (ui->model.is_range)
 		return " Write the range to:";
+	if (view_stack_shows_trace(ui_views(ui)))
+		return " Write exits since start to:";
 	return ui->model.shares.totals ? " Write to:" : " Write all since start to:";
 }
 
@@ -231,6 +234,24 @@ static struct xtop_error *question_export(const struct ui *ui, const char *path,
 	return question_format(ui, path)->write(ui->model.snapshot, &settings, stream);
 }
 
+/* Writes the exits in nanoseconds, as far as the filter leaves them. */
+static struct xtop_error *question_export_exits(const struct ui *ui, const char *path, FILE *stream)
+{
+	const struct export_settings settings = {
+		.filter = ui->filter,
+		.addresses = ui->model.names.addresses,
+		.domain = ui->model.domain,
+		.type = ui->guest->pipeline->guest.type,
+	};
+	struct snapshot *exits = NULL;
+	struct xtop_error *error = exits_profile_create(ui->model.all, &exits);
+
+	if (!error)
+		error = question_format(ui, path)->write(exits, &settings, stream);
+	snapshot_destroy(exits);
+	return error;
+}
+
 /* Writes the picture shown in the format that the ending of PATH asks for. */
 static struct xtop_error *question_export_all(const struct ui *ui, const char *path, FILE *stream)
 {
@@ -238,6 +259,8 @@ static struct xtop_error *question_export_all(const struct ui *ui, const char *p
 	struct snapshot selected;
 	struct xtop_error *error;
 
+	if (view_stack_shows_trace(ui_views(ui)))
+		return question_export_exits(ui, path, stream);
 	if (!question_adds_waits(ui, path))
 		return question_export(ui, path, NULL, stream);
 	error = selection_apply(&ui->selection, waits, &selected);

@@ -35,6 +35,11 @@ const struct view_ops *view_stack_at(const struct view_stack *stack, size_t inde
 	return index < stack->n ? stack->views[index]->ops : NULL;
 }
 
+bool view_stack_shows_trace(const struct view_stack *stack)
+{
+	return view_stack_top(stack)->ops->needs == VIEW_NEEDS_TRACE;
+}
+
 bool view_stack_needs_trace(const struct view_stack *stack)
 {
 	for (size_t i = 0; i < stack->n; i++)

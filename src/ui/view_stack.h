@@ -37,6 +37,8 @@ uint32_t view_stack_annotates(const struct view_stack *stack);
 
 /* Whether a view is there for which Xen has to trace. */
 bool view_stack_needs_trace(const struct view_stack *stack);
+/* Whether the view on top shows what Xen traces. */
+bool view_stack_shows_trace(const struct view_stack *stack);
 
 /* The operations of the view on top (view.h). */
 struct xtop_error *view_stack_update(struct view_stack *stack, const struct ui_model *model);

@@ -183,33 +183,37 @@ static void test_waits(void)
 	static const struct {
 		const char *line;
 		double hz;
-		bool of_waits, left_out;
+		enum options_profile profile;
+		bool left_out;
 	} cases[] = {
-		{ "-d a", 0, false, false },
-		{ "-d a --waits", 2, false, false },
-		{ "-d a --waits=1", 1, false, false },
-		{ "-d a --waits=10", 10, false, false },
-		{ "-d a --profile=waits", 2, true, false },
-		{ "-d a --profile=waits --waits=5", 5, true, false },
-		{ "-d a --profile=cpu --waits", 2, false, false },
-		{ "-d a --waits -o f.folded", 2, false, true }, /* the file has one profile */
-		{ "-d a --waits -o f.speedscope.json", 2, false, false },
+		{ "-d a", 0, PROFILE_OF_CPU, false },
+		{ "-d a --waits", 2, PROFILE_OF_CPU, false },
+		{ "-d a --waits=1", 1, PROFILE_OF_CPU, false },
+		{ "-d a --waits=10", 10, PROFILE_OF_CPU, false },
+		{ "-d a --profile=waits", 2, PROFILE_OF_WAITS, false },
+		{ "-d a --profile=waits --waits=5", 5, PROFILE_OF_WAITS, false },
+		{ "-d a --profile=cpu --waits", 2, PROFILE_OF_CPU, false },
+		{ "-d a --profile=exits --waits -o f.folded", 2, PROFILE_OF_EXITS, false },
+		{ "-d a --waits -o f.folded", 2, PROFILE_OF_CPU, true }, /* the file has one profile */
+		{ "-d a --waits -o f.speedscope.json", 2, PROFILE_OF_CPU, false },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct options options = accept(cases[i].line);
 
-		check(options.waits_hz == cases[i].hz && options.of_waits == cases[i].of_waits &&
+		check(options.waits_hz == cases[i].hz && options.profile == cases[i].profile &&
+			      options.exits == (cases[i].profile == PROFILE_OF_EXITS) &&
 			      options.waits_left_out == cases[i].left_out,
 		      "%s: %g Hz%s%s", cases[i].line, options.waits_hz,
-		      options.of_waits ? ", of waits" : "",
+		      options.profile ? ", another profile" : "",
 		      options.waits_left_out ? ", without the waits" : "");
 		options_deinit(&options);
 	}
 	refuse("-d a --waits=0.5", "--waits: '0.5' is not allowed");
 	refuse("-d a --waits=10.5", "--waits: '10.5' is not allowed");
 	refuse("-d a --waits=", "--waits");
-	refuse("-d a --profile=locks", "--profile: 'locks' is not allowed: cpu or waits");
+	refuse("-d a --profile=locks", "--profile: 'locks' is not allowed: cpu, waits or exits");
+	refuse("--diff a b --profile=exits", "--profile=exits");
 	refuse("--diff a b --profile=waits -s self", "--sort and --fail-over are for --diff of CPU");
 }
 

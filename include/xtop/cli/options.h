@@ -30,6 +30,9 @@ enum options_action {
 	ACTION_VERSION
 };
 
+/* In the order of --profile's words. */
+enum options_profile { PROFILE_OF_CPU, PROFILE_OF_WAITS, PROFILE_OF_EXITS };
+
 /* Strings point into argv or FILE; arrays belong to the options. */
 struct options {
 	enum options_action action;
@@ -58,7 +61,7 @@ struct options {
 	double waits_hz;             /* --waits: looks at tasks a second; 0: none */
 	bool neighbours;             /* --neighbours: who takes the guest's physical CPUs */
 	bool exits;                  /* --exits: the guest's exits to Xen */
-	bool of_waits;               /* --profile=waits: -o and -b use the waits */
+	unsigned profile;            /* --profile: enum options_profile */
 	bool shared;                 /* --shared: another xtop may sample the guest, too */
 	double interval_s;           /* between refreshes; the default depends on BATCH */
 	bool interval_given;         /* false: a session without a screen takes batch mode's */
@@ -83,7 +86,7 @@ struct options {
 	const char *unpause;         /* --unpause: a domain; NULL: not given */
 	const char *xen_abi;         /* --xen-abi: a release of Xen, not checked; NULL: none */
 	bool bare;                   /* --bare: stops that copy no stack */
-	bool by_cgroup;              /* --group=cgroup: group by cgroup, not by process alone */
+	unsigned by_cgroup;          /* --group=cgroup: group by cgroup, not by process alone */
 	bool addresses;              /* --addresses: unnamed frames as 0xADDR */
 	bool diff;                   /* --diff: compare baseline and replay */
 	const char *baseline;        /* the older file; NULL: none */

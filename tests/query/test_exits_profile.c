@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Exits as a profile: functions, below them reasons, weights in nanoseconds. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/must.h"
+#include "tests/support/tap.h"
+#include "xtop/export/export.h"
+#include "xtop/query/exits_profile.h"
+
+static struct frames *frames;
+static uint32_t alpha, beta, reasons[2];
+
+static char *written(const struct snapshot *profile, export_write_fn *write)
+{
+	const struct export_settings settings = { 0 };
+	char *text;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	must(write(profile, &settings, file));
+	fclose(file);
+	return text;
+}
+
+int main(void)
+{
+	struct exits_row rows[2] = { 0 };
+	struct exits_cause causes[] = {
+		{ .row = 0, .total = { 3, 7200.4 }, .live = { 2, 5000 } },
+		{ .row = 0, .total = { 1, 2400 } },
+		{ .row = 1, .total = { 9, 1e10 } },
+		{ .row = 1, .total = { 5, 0 } }, /* entries of a PV guest */
+		{ .row = 1, .total = { 5, 80 }, .frame = 1000 },
+	};
+	struct exits_table table = {
+		.n_rows = 2, .rows = rows, .n_causes = 5, .causes = causes
+	};
+	struct snapshot_run run = { .exits = &table };
+	struct snapshot snapshot = { .run = &run }, *profile = NULL;
+	struct xtop_error *error;
+	char *text;
+
+	must(frames_create(NULL, &frames));
+	alpha = frames_intern(frames, FRAME_KIND_KERNEL, "alpha", "tiny", 1);
+	beta = frames_intern(frames, FRAME_KIND_KERNEL, "beta", "tiny", 2);
+	reasons[0] = frames_intern(frames, FRAME_KIND_MARK, "[exit CPUID leaf 0xb]", NULL, 0);
+	reasons[1] = frames_intern(frames, FRAME_KIND_MARK, "[exit HLT]", NULL, 0);
+	rows[0].frame = reasons[0];
+	rows[1].frame = reasons[1];
+	causes[0].frame = causes[3].frame = beta;
+	causes[1].frame = causes[2].frame = alpha;
+	snapshot.frames = frames;
+	snapshot.n_frames = reasons[1] + 1;
+
+	must(exits_profile_create(&snapshot, &profile));
+	text = written(profile, export_folded);
+	check_string(text,
+		     "alpha;[exit CPUID leaf 0xb] 2400\nalpha;[exit HLT] 10000000000\n"
+		     "beta;[exit CPUID leaf 0xb] 7200\n",
+		     "folded stacks have nanoseconds");
+	free(text);
+	text = written(profile, export_speedscope);
+	check(strstr(text, "\"unit\":\"nanoseconds\""), "other formats say that");
+	free(text);
+	check(profile->nodes[0].children_total == 13 && profile->live_weight == 5000,
+	      "the number of exits is kept, and live weights are");
+	snapshot_destroy(profile);
+
+	run.exits = NULL;
+	error = exits_profile_create(&snapshot, &profile);
+	check(error && strstr(error_message(error), "not traced"), "no trace is an error");
+	error_destroy(error);
+	frames_destroy(frames);
+	return tap_done();
+}
