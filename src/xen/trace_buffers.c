@@ -79,7 +79,7 @@ static struct xtop_error *trace_refused(int errno_value)
 	if (errno_value == ENOSYS)
 		return error_create("this Xen has no trace buffers (CONFIG_TRACEBUFFER)");
 	if (errno_value == EPERM || errno_value == EACCES)
-		return error_create("Xen's policy (XSM) does not allow to trace");
+		return error_create("Xen's policy (XSM) forbids tracing");
 	return error_create_errno(errno_value, "Xen does not trace");
 }
 

@@ -14,7 +14,12 @@ xtop_static_SOURCES = src/main.c src/base/library_static.c
 nodist_xtop_static_SOURCES = static/example.S static/locale.S static/parts.c static/terminal_types.c
 xtop_static_LDADD = libxtop.a $(static_libraries)
 # Nothing in the file depends on where it was built.
-xtop_static_LDFLAGS = $(AM_LDFLAGS) -static-pie -s -Wl,--gc-sections -Wl,--build-id=none -Lstatic
+xtop_static_LDFLAGS = $(AM_LDFLAGS) -static-pie -s -Wl,--gc-sections -Wl,--build-id=none \
+	$(static_relocations) -Lstatic
+if HOST_X86
+# Relocations in a bit each: 2 MB less. Debian 12's linker knows that for x86 alone.
+static_relocations = -Wl,-z,pack-relative-relocs
+endif
 
 static:
 	CC="$(CC)" CPU=$(host_cpu) HOST=$(host_alias) $(srcdir)/doc/packaging/static/prepare static
