@@ -57,5 +57,6 @@ libxtop_a_SOURCES += \
 	src/base/text_marks.h \
 	src/base/thread.c \
 	src/base/unpack.c \
+	src/base/unpack_stream.c \
 	src/base/usage.c \
 	src/base/work.c

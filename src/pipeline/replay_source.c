@@ -11,6 +11,7 @@
 
 #include "xtop/base/cleanup.h"
 #include "xtop/base/inputs.h"
+#include "xtop/base/unpack.h"
 
 #define REPLAY_SOURCE_HEAD_BYTES 8 /* bytes that tell whether the file is a recording */
 
@@ -97,6 +98,24 @@ struct xtop_error *replay_source_read_next_value(const char *path,
 	return NULL;
 }
 
+/*
+ * Replaces *FILEP and HEAD by a stream of what the file has packed, if that is a recording. Readers
+ * of profiles unpack for themselves.
+ */
+static void replay_source_unpack(FILE **filep, char head[REPLAY_SOURCE_HEAD_BYTES])
+{
+	_cleanup_fclose_ FILE *unpacked = unpack_open(fileno(*filep));
+	char unpacked_head[REPLAY_SOURCE_HEAD_BYTES];
+
+	if (!unpacked ||
+	    fread(unpacked_head, 1, sizeof(unpacked_head), unpacked) < sizeof(unpacked_head) ||
+	    !recording_is_head(unpacked_head, sizeof(unpacked_head)))
+		return;
+	memcpy(head, unpacked_head, sizeof(unpacked_head));
+	fclose(*filep);
+	*filep = no_cleanup_ptr(unpacked);
+}
+
 struct xtop_error *replay_source_open(const char *path, struct symbols *symbols,
 				      const struct replay_settings *settings,
 				      struct replay_source *replayed)
@@ -112,6 +131,7 @@ struct xtop_error *replay_source_open(const char *path, struct symbols *symbols,
 	n = fread(head, 1, sizeof(head), file);
 	if (ferror(file))
 		return error_create_errno(errno, "cannot read '%s'", path);
+	replay_source_unpack(&file, head);
 	if (recording_is_head(head, n))
 		return error_wrap(recording_reader_adopt(no_cleanup_ptr(file), head, n, symbols,
 							 &replayed->reader),

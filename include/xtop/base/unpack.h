@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "xtop/base/error.h"
 
@@ -35,5 +36,12 @@ struct unpack_step {
 const char *unpacker_run(struct unpacker *unpacker, struct unpack_step *step);
 /* Whether the bytes so far end where a packed part ends, as a whole file does. */
 bool unpacker_is_whole(const struct unpacker *unpacker);
+
+/*
+ * A stream of what the file FD has packed, from its first byte on. Bytes that cannot be unpacked
+ * are a read error, EBADMSG. The stream reads a duplicate of FD at offsets, and cannot be moved
+ * itself. NULL: the file is not packed, or is a pipe; or xtop was built without its format.
+ */
+FILE *unpack_open(int fd);
 
 #endif
