@@ -132,12 +132,18 @@ static const char *question_write_folder(const struct ui *ui)
 	return ui->settings.write_folder ? ui->settings.write_folder : "";
 }
 
+/* Whether exits or neighbours are on the screen: the list of domains has none. */
+static bool question_shows_trace(const struct ui *ui)
+{
+	return !ui->picker.is_shown && view_stack_shows_trace(&ui->guest->views);
+}
+
 /* A file has weights since start, or those of the range; never the live weights of the screen. */
 static const char *question_write_label(const struct ui *ui)
 {
 	if (ui->model.is_range)
 		return " Write the range to:";
-	if (view_stack_shows_trace(ui_views(ui)))
+	if (question_shows_trace(ui))
 		return " Write exits since start to:";
 	return ui->model.shares.totals ? " Write to:" : " Write all since start to:";
 }
@@ -259,7 +265,7 @@ static struct xtop_error *question_export_all(const struct ui *ui, const char *p
 	struct snapshot selected;
 	struct xtop_error *error;
 
-	if (view_stack_shows_trace(ui_views(ui)))
+	if (question_shows_trace(ui))
 		return question_export_exits(ui, path, stream);
 	if (!question_adds_waits(ui, path))
 		return question_export(ui, path, NULL, stream);
