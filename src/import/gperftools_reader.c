@@ -55,6 +55,7 @@ struct gperf_reader {
 	struct builder *builder;
 	char *bytes; /* the whole file, with a NUL behind it */
 	size_t n, capacity;
+	bool is_text;                   /* a profile of the heap or of contention */
 	struct gperf_mapping *mappings; /* ascending */
 	size_t n_mappings, mappings_capacity;
 	uint32_t
@@ -183,7 +184,12 @@ static const struct gperf_mapping *gperf_find_mapping(const struct gperf_reader 
 
 /* --- stacks ----------------------------------------------------------------------------------- */
 
-/* The address behind a call may belong to the next function. The first frame is no such address. */
+/*
+ * Stacks are pushed from the innermost frame on. The address behind a call may belong to the next
+ * function. The interrupted instruction of a CPU profile is no such address. In text, the innermost
+ * frame has called the allocator, or the lock (pprof's profile/legacy_profile.go, parseHeap() and
+ * parseContention()).
+ */
 static bool gperf_push(struct gperf_reader *reader, uint64_t address)
 {
 	const struct gperf_mapping *mapping;
@@ -191,7 +197,7 @@ static bool gperf_push(struct gperf_reader *reader, uint64_t address)
 
 	if (!reader->first)
 		return false;
-	if (reader->first < BUILDER_MAX_STACK && address)
+	if (address && (reader->is_text || reader->first < BUILDER_MAX_STACK))
 		address--;
 	mapping = gperf_find_mapping(reader, address);
 	place = (struct code_place){ .address = address };
@@ -510,8 +516,9 @@ struct xtop_error *gperftools_read(struct import_source *source, const struct im
 		return error_create("out of memory");
 	reader->builder = builder;
 	source_forget(source);
+	reader->is_text = gperf_is_heap(head) || gperf_is_locks(head);
 	error = gperf_load(reader, source, head);
-	if (!error && (gperf_is_heap(head) || gperf_is_locks(head)))
+	if (!error && reader->is_text)
 		error = gperf_read_text(reader, gperf_is_heap(head));
 	else if (!error && gperf_find_words(reader->bytes, reader->n, &words))
 		error = gperf_read_cpu(reader, &words);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "import/foreign_formats.h"
 #include "import/lines.h"
 #include "import/readers.h"
 #include "xtop/base/cleanup.h"
@@ -68,9 +69,10 @@ static const char *import_skip_comments(const char *text)
 static struct xtop_error *import_find_reader(const struct import_head *head,
 					     const struct reader **readerp)
 {
-	if (head->n >= 8 && !memcmp(head->bytes, "PERFILE2", 8))
-		return error_create("is perf's own file: `perf script` makes text of it, which "
-				    "xtop reads");
+	const char *foreign = foreign_find(head);
+
+	if (foreign)
+		return error_create("is %s", foreign);
 	for (size_t i = 0; i < N_READERS; i++) {
 		*readerp = &import_readers[i];
 		if ((*readerp)->knows(head))

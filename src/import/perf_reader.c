@@ -178,54 +178,90 @@ static void perf_drop_offset(char *name)
 		*plus = '\0';
 }
 
-/* The " (" before the file's name at the end of the N bytes at TEXT; NULL: there is none. */
+/* The "(" before the file's name at the end of the N bytes at TEXT; NULL: there is none. */
 static char *perf_find_file(char *text, size_t n)
 {
 	unsigned depth = 0;
 
-	for (size_t i = n; i-- > 1;) {
+	for (size_t i = n; i-- > 0;) {
 		if (i == n - 1 && text[i] != ')')
 			return NULL;
 		depth += text[i] == ')';
 		depth -= text[i] == '(';
 		if (!depth)
-			return text[i - 1] == ' ' ? text + i - 1 : NULL;
+			return !i || text[i - 1] == ' ' ? text + i : NULL;
 	}
 	return NULL;
 }
 
-/* "vfs_read+0x1c ([kernel.kallsyms])". The file's name may have brackets of its own. */
-static uint32_t perf_intern(struct perf_reader *reader, char *text, uint64_t address)
+/*
+ * Ends TEXT, "vfs_read+0x1c ([kernel.kallsyms])", behind the function's name, and returns the name
+ * of the file, which may have brackets of its own. NULL: there is none.
+ */
+static char *perf_split_frame(char *text)
 {
 	size_t n = strlen(text);
-	char *file = NULL;
+	char *file;
 
 	while (n && isspace((unsigned char)text[n - 1]))
 		text[--n] = '\0';
 	file = perf_find_file(text, n);
 	if (file) {
 		text[n - 1] = '\0';
-		*file = '\0';
-		file += 2;
+		*file++ = '\0';
+		n = strlen(text);
+		if (n && text[n - 1] == ' ')
+			text[n - 1] = '\0';
 		if (!strcmp(file, "[unknown]") || !strcmp(file, "inlined"))
 			file = NULL;
 	}
 	perf_drop_offset(text);
-	return builder_intern_code(reader->builder, !*text ? NULL : text, file, address);
+	return file;
 }
 
-static void perf_add_frame(struct perf_reader *reader, char *text)
+/*
+ * The "->" before the innermost function, if NAME has functions that a JIT inlined. So
+ * perf-map-agent names compiled code of Java: "Ljava/io/PrintStream;::print->...;::write". NULL: it
+ * is one function's name. Names of C++ have "operator->"; types have blanks and brackets.
+ */
+static char *perf_find_inlined(char *name)
 {
-	char *end;
-	uint64_t address = strtoull(text, &end, 16);
+	static const char word[] = "operator";
+	const size_t n = sizeof(word) - 1;
+	char *found = NULL;
 
-	if (!reader->wanted)
-		return;
+	if (!strstr(name, "::") || strpbrk(name, " ("))
+		return NULL;
+	for (char *at = name; (at = strstr(at, "->")); at += 2)
+		if ((size_t)(at - name) < n || strncmp(at - n, word, n) != 0)
+			found = at;
+	return found;
+}
+
+static void perf_push(struct perf_reader *reader, const char *name, const char *file,
+		      uint64_t address)
+{
 	if (reader->first == 1) /* room for the process */
 		reader->too_deep = true;
 	else
 		reader->frames[--reader->first] =
-			perf_intern(reader, end + strspn(end, " \t"), address);
+			builder_intern_code(reader->builder, *name ? name : NULL, file, address);
+}
+
+static void perf_add_frame(struct perf_reader *reader, char *text)
+{
+	uint64_t address = strtoull(text, &text, 16);
+	char *file, *inlined;
+
+	if (!reader->wanted)
+		return;
+	text += strspn(text, " \t");
+	file = perf_split_frame(text);
+	while ((inlined = perf_find_inlined(text))) {
+		*inlined = '\0';
+		perf_push(reader, inlined + 2, file, address);
+	}
+	perf_push(reader, text, file, address);
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */

@@ -6,6 +6,8 @@ libxtop_a_SOURCES += \
 	src/import/builder.h \
 	src/import/code_names.c \
 	src/import/folded_reader.c \
+	src/import/foreign_formats.c \
+	src/import/foreign_formats.h \
 	src/import/gperftools_reader.c \
 	src/import/import.c \
 	src/import/lines.c \

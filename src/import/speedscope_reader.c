@@ -100,17 +100,35 @@ static uint32_t speedscope_intern(struct speedscope_reader *reader, const json_t
 	return builder_intern_code(reader->builder, name, module, 0);
 }
 
-static bool speedscope_push(struct speedscope_reader *reader, const json_t *index)
+/* The builder's id of the frame at INDEX of the shared ones. FRAME_NONE: it is not there. */
+static uint32_t speedscope_find(struct speedscope_reader *reader, const json_t *index)
 {
 	json_int_t i = json_integer_value(index);
 
-	if (!json_is_integer(index) || i < 0 || (size_t)i >= json_array_size(reader->frames) ||
-	    reader->n == BUILDER_MAX_STACK)
-		return false;
+	if (!json_is_integer(index) || i < 0 || (size_t)i >= json_array_size(reader->frames))
+		return FRAME_NONE;
 	if (reader->ids[i] == FRAME_NONE)
 		reader->ids[i] =
 			speedscope_intern(reader, json_array_get(reader->frames, (size_t)i));
-	reader->stack[reader->n++] = reader->ids[i];
+	return reader->ids[i];
+}
+
+static bool speedscope_push(struct speedscope_reader *reader, const json_t *index)
+{
+	uint32_t id = speedscope_find(reader, index);
+
+	if (id == FRAME_NONE || reader->n == BUILDER_MAX_STACK)
+		return false;
+	reader->stack[reader->n++] = id;
+	return true;
+}
+
+/* Only the innermost frame can be closed. */
+static bool speedscope_pop(struct speedscope_reader *reader, const json_t *index)
+{
+	if (!reader->n || reader->stack[reader->n - 1] != speedscope_find(reader, index))
+		return false;
+	reader->n--;
 	return true;
 }
 
@@ -135,6 +153,10 @@ static struct xtop_error *speedscope_read_samples(struct speedscope_reader *read
 		     *weights = json_object_get(reader->profile, "weights"), *sample, *index;
 	size_t i, j;
 
+	/* Older writers have no weights: each sample counts 1. */
+	if (weights && json_array_size(weights) != json_array_size(samples))
+		return error_create("damaged: the profile has %zu samples, but %zu weights",
+				    json_array_size(samples), json_array_size(weights));
 	json_array_foreach(samples, i, sample)
 	{
 		const json_t *weight = json_array_get(weights, i);
@@ -146,7 +168,6 @@ static struct xtop_error *speedscope_read_samples(struct speedscope_reader *read
 				return speedscope_refuse(i,
 							 "a frame that is not there, or too many");
 		}
-		/* Older writers have no weights: each sample counts 1. */
 		if (!speedscope_add(reader, weights ? json_number_value(weight) : 1))
 			return speedscope_refuse(i, "too many samples");
 	}
@@ -171,11 +192,10 @@ static struct xtop_error *speedscope_read_events(struct speedscope_reader *reade
 		at = now;
 		if (type[0] == 'O' && !speedscope_push(reader, json_object_get(event, "frame")))
 			return speedscope_refuse(i, "a frame that is not there, or too many");
-		if (type[0] == 'C' && !reader->n)
-			return speedscope_refuse(i, "closes what is not open");
-		reader->n -= type[0] == 'C';
+		if (type[0] == 'C' && !speedscope_pop(reader, json_object_get(event, "frame")))
+			return speedscope_refuse(i, "closes another frame than the innermost one");
 	}
-	return NULL;
+	return reader->n ? speedscope_refuse(i, "the end, but frames are still open") : NULL;
 }
 
 /* The profile that is asked for, or the one that speedscope shows. */
@@ -222,7 +242,9 @@ static struct xtop_error *speedscope_read_root(struct speedscope_reader *reader,
 
 	reader->frames = json_object_get(json_object_get(root, "shared"), "frames");
 	if (!json_is_array(reader->frames))
-		return error_create("JSON, but not speedscope's: it has no shared frames");
+		return error_create(
+			"JSON, but not speedscope's: it has no shared frames. If speedscope "
+			"opens the file, it exports one that xtop reads");
 	n = json_array_size(reader->frames);
 	reader->ids = malloc((n + 1) * sizeof(*reader->ids));
 	if (!reader->ids)

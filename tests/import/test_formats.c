@@ -70,6 +70,16 @@ static void test_perf(void)
 	check_text("           false 39654 1.5:          1 cycles:u:  ffffffff9b201293 f ([a])\n"
 		   "        deadbeef 39655 1.6:          4 cycles:u:  7f00000000d8 g+0x4 (/b)\n",
 		   NULL, "perf", "deadbeef;g 4\nfalse;f 1\n");
+	/* Functions of Java that were compiled into another one, and code without a name. */
+	check_text(
+		"java 7 1.5: 3 cycles:\n"
+		"\t7f01 Ljava/io/Writer;::flush->Lsun/Enc;::write->Lsun/Enc;::put+0x1c (/tmp/perf-7"
+		".map)\n\t7f02  (/lib/libc.so)\n\t7f03 A::operator->+0x5 (/lib/x)\n"
+		"\t7f04 std::call<&B::operator->>+0x5 (/lib/x)\n"
+		"\t7f05 core::ops::f(u8) -> u16+0x5 (/lib/x)\n\t7f06 a->b (/lib/x)\n\n",
+		NULL, "perf",
+		"java;a->b;core::ops::f(u8) -> u16;std::call<&B::operator->>;A::operator->;0x7f02;"
+		"Ljava/io/Writer_::flush;Lsun/Enc_::write;Lsun/Enc_::put 3\n");
 	check_text("java 19983 cycles:\nffffffff8103d0ca f ([kernel.kallsyms])\n0123456789abcdef g "
 		   "(/tmp/perf-1.map)\n\n",
 		   NULL, "perf", "java;g;f 1\n");
@@ -119,6 +129,28 @@ static void test_perf_kinds(void)
 	check_file("/opt/back\\slash", FRAME_KIND_USERLAND, "back\\slash");
 }
 
+#ifdef HAVE_JANSSON
+/* Reads EVENTS, "O0@1 C0@4": open or close a frame, f or g, at a time. */
+static void check_events(const char *events, const char *refused, const char *expected)
+{
+	char text[1024], type;
+	size_t n = (size_t)sprintf(text, "{\"shared\": {\"frames\": [{\"name\": \"f\"}, {\"name\": "
+					 "\"g\"}]}, \"profiles\": [{\"type\": \"evented\", "
+					 "\"events\": [");
+	int frame, at, length;
+
+	for (const char *event = events;
+	     sscanf(event, " %c%d@%d%n", &type, &frame, &at, &length) == 3; event += length)
+		n += (size_t)sprintf(text + n, "%s{\"type\": \"%c\", \"frame\": %d, \"at\": %d}",
+				     event == events ? "" : ", ", type, frame, at);
+	sprintf(text + n, "]}]}");
+	if (refused)
+		check_refused(text, NULL, refused);
+	else
+		check_text(text, NULL, "speedscope", expected);
+}
+#endif
+
 static void test_speedscope(void)
 {
 #ifdef HAVE_JANSSON
@@ -139,6 +171,13 @@ static void test_speedscope(void)
 	check_refused("{\"profiles\": [{", NULL, "damaged in line 1 of JSON");
 	check_refused("{\"profiles\": [{\"samples\": [[3]]}], \"shared\": {\"frames\": []}}", NULL,
 		      "a frame that is not there");
+	check_events("O0@1 C0@4 O1@5 C1@9", NULL, "f 3\ng 4\n");
+	check_events("O0@1 O1@2 C0@4 C1@9", "closes another frame", NULL);
+	check_events("O0@1 O1@2 C1@4", "still open", NULL);
+	check_events("O0@5 C0@4", "a time before the last one", NULL);
+	check_refused("{\"profiles\": [{\"type\": \"sampled\", \"samples\": [[0], [0]], "
+		      "\"weights\": [3]}], \"shared\": {\"frames\": [{\"name\": \"f\"}]}}",
+		      NULL, "2 samples, but 1 weights");
 #else
 	check_refused("{\"profiles\": [{", NULL, "built without jansson");
 #endif
@@ -167,15 +206,16 @@ static void test_gperftools(void)
 	check(read.error && strstr(error_message(read.error), "cut short"),
 	      "a CPU profile that is cut");
 	read_close(&read);
-	check_text(heap, NULL, "gperftools", "0x2020;0x1010 512\n0x9000 512\n");
-	check_text(heap, "alloc_objects", "gperftools", "0x2020;0x1010 4\n0x9000 6\n");
+	/* pprof's frames are the calls, here and in what follows: each address less one. */
+	check_text(heap, NULL, "gperftools", "0x2020;0x100f 512\n0x8fff 512\n");
+	check_text(heap, "alloc_objects", "gperftools", "0x2020;0x100f 4\n0x8fff 6\n");
 	check_refused(heap, "cpu", "no value 'cpu'");
 	/* Half of the allocations of 512 bytes were met: 1 / (1 - exp(-512 / 738.66)) = 2. */
 	check_text("heap profile: 3: 1536 [3: 1536] @ heap_v2/738.66\n 3: 1536 [3: 1536] @ 0x10\n",
-		   NULL, "gperftools", "0x10 3072\n");
+		   NULL, "gperftools", "0xf 3072\n");
 	check_text("--- contention:\ncycles/second = 2000000000\nsampling period = 100\n"
 		   "  400  3 @ 0x10 0x21\n",
-		   NULL, "gperftools", "0x20;0x10 20000\n");
+		   NULL, "gperftools", "0x20;0xf 20000\n");
 }
 
 int main(void)

@@ -310,12 +310,11 @@ static void test_first_field(void)
 		size_t n;
 		bool is;
 	} heads[] = {
-		{ { 0x48, 0x80, 0x10 }, 3, true },
-		{ { 0x5a, 4, 0x08, 9, 0x10, 10 }, 6, true },
-		{ { 0x50, 'K', 3, 4 }, 4, false },     /* a zip archive: no field 0 */
-		{ { 0x58, 1 }, 2, false },             /* period_type is no number */
-		{ { 0x4a, 1, 0 }, 3, false },          /* time_nanos is no message */
-		{ { 0x80, 0x01, 0 }, 3, false },       /* there is no field 16 */
+		{ { 0x48, 0x80, 0x10 }, 3, true }, { { 0x5a, 4, 0x08, 9, 0x10, 10 }, 6, true },
+		{ { 0x50, 'K', 3, 0 }, 4, false }, /* there is no field 0 */
+		{ { 0x58, 1 }, 2, false },         /* period_type is no number */
+		{ { 0x4a, 1, 0 }, 3, false },      /* time_nanos is no message */
+		{ { 0x80, 0x01, 0 }, 3, false },   /* there is no field 16 */
 	};
 	unsigned char bytes[512];
 

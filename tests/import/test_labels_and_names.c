@@ -186,7 +186,7 @@ __attribute__((noinline, used)) static int second_place(volatile int *x)
 	return *x + 2;
 }
 
-/* A heap profile with two places in this program, and one that nobody knows. */
+/* A heap profile with two calls in this program, and one that nobody knows. */
 static char *make_heap(size_t *np)
 {
 	FILE *maps = fopen("/proc/self/maps", "r"), *file;
@@ -195,7 +195,7 @@ static char *make_heap(size_t *np)
 	file = open_memstream(&text, np);
 	fprintf(file, "heap profile: 1: 10 [ 1: 10] @ heapprofile\n");
 	fprintf(file, " 1: 10 [ 1: 10] @ 0x%" PRIxPTR " 0x%" PRIxPTR " 0x12\nMAPPED_LIBRARIES:\n",
-		(uintptr_t)first_place, (uintptr_t)second_place + 2);
+		(uintptr_t)first_place + 2, (uintptr_t)second_place + 2);
 	while (maps && fgets(line, sizeof(line), maps))
 		fputs(line, file);
 	if (maps)

@@ -92,7 +92,26 @@ static void test_skipped(void)
 	check_refused("a;b 9007199254740993\n", "line 1: a count of 2^53 or more");
 	check_refused("Dear reader,\nthis is\na letter of 3\n",
 		      "neither a recording nor a profile");
+}
+
+/* Files of other tools are refused by what they are. Stacks that resemble them are read. */
+static void test_foreign(void)
+{
 	check_refused("PERFILE2 and more", "perf script");
+	check_refused("PK\003\004\n", "a ZIP archive");
+	check_refused("# callgrind format\nevents: Ir\nfn=a\n16 400\n", "callgrind's");
+	check_refused("version: 1\ncreator: c\nevents: Ir\nfn=a\n16 400\n", "callgrind's");
+	check_refused("Analysis of sampling rg (pid 6) every 1 millisecond\n", "sample.awk");
+	check_refused("\xef\xbb\xbfLevel,Function Name,Number of Calls\n", "vsprof.pl");
+	check_refused("\tSun Aug 6 Time and Allocation Profiling Report  (Final)\n", "GHC's");
+	check_refused("\n [ {\"ph\": \"B\", \"ts\": 1}]\n", "a list in JSON");
+	check_refused("{\"traceEvents\": [{\"ts\": 18446744073709551616}]}\n", "Chrome's");
+	check_refused("goroutine profile: total 7\n4 @ 0x10 0x20\n", "debug=1");
+	check_refused("--- contentionz 1 ---\nformat = java\n 14 1 @ 0x3\n", "Java's");
+	check_refused("PeriodType: cpu nanoseconds\n 1 10: 1 2\n 2 20: 1 2\n", "pprof -proto");
+	check_text("FLR;f 1\n<module>;f 2\n[jit];PK 3\nCPU 4\n@ File: 5\n",
+		   "<module>;f 2\n@ File: 5\nCPU 4\nFLR;f 1\n[jit];PK 3\n", NULL,
+		   "names like marks");
 }
 
 /* A stack of N functions, f0 outermost. */
@@ -152,6 +171,7 @@ int main(void)
 	test_encodings();
 	test_counts();
 	test_skipped();
+	test_foreign();
 	test_deep();
 	test_long_names();
 	return tap_done();
