@@ -46,11 +46,16 @@ static void exits_print_cause(const struct snapshot *snapshot, const struct exit
 {
 	const struct exits_weight *weight =
 		exits_weight_of(&cause->live, &cause->total, options->totals);
+	bool has_process = cause->place.process != FRAME_ROOT;
 	char buffer[FRAME_TEXT_BYTES];
 
-	fprintf(file, "%10.1f  %5.1f  %7s  %7s  %7s    %s\n", (double)weight->count * 1e9 / span_ns,
-		100 * weight->ns / span_ns, "", "", "",
-		frame_text(frames_get(snapshot->frames, cause->frame), options->addresses, buffer));
+	fprintf(file, "%10.1f  %5.1f  %7s  %7s  %7s    %s%s%s%s\n",
+		(double)weight->count * 1e9 / span_ns, 100 * weight->ns / span_ns, "", "", "",
+		frame_text(frames_get(snapshot->frames, cause->place.frame), options->addresses,
+			   buffer),
+		has_process ? " (" : "",
+		has_process ? frames_get(snapshot->frames, cause->place.process)->name : "",
+		has_process ? ")" : "");
 }
 
 /* The functions of row NUMBER, whose causes begin at *ATP. */
@@ -153,12 +158,16 @@ static void exits_put_row(struct json *json, const struct snapshot *snapshot, si
 	json_open(json, "functions", '[');
 	for (; *atp < table->n_causes && table->causes[*atp].row == number; ++*atp) {
 		const struct exits_cause *cause = &table->causes[*atp];
-		const struct frame *frame = frames_get(snapshot->frames, cause->frame);
+		const struct frame *frame = frames_get(snapshot->frames, cause->place.frame);
 		char buffer[FRAME_TEXT_BYTES];
 
 		json_open(json, NULL, '{');
 		json_text(json, "symbol", frame_text(frame, false, buffer));
 		json_text(json, "module", frame->module);
+		json_text(json, "process",
+			  cause->place.process == FRAME_ROOT
+				  ? ""
+				  : frames_get(snapshot->frames, cause->place.process)->name);
 		exits_put_weight(json, &cause->live, &cause->total, span_ns, totals);
 		json_close(json, '}');
 	}

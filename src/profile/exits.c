@@ -189,7 +189,8 @@ static uint64_t histogram_quantile(const struct exits_histogram *times, double s
 struct exits_key {
 	const struct exits *exits;
 	struct exit_reason reason;
-	uint32_t row, frame;
+	uint32_t row;
+	struct exits_place place;
 };
 
 static bool exits_is_row(const void *context, uint32_t number)
@@ -206,7 +207,8 @@ static bool exits_is_cause(const void *context, uint32_t number)
 	const struct exits_key *key = context;
 	const struct exits_cause *cause = &key->exits->pairs[number].cause;
 
-	return cause->row == key->row && cause->frame == key->frame;
+	return cause->row == key->row && cause->place.frame == key->place.frame &&
+	       cause->place.process == key->place.process;
 }
 
 static uint64_t exits_hash(const struct exit_reason *reason)
@@ -233,10 +235,11 @@ static uint32_t exits_find_or_add_row(struct exits *exits, const struct exit_rea
 	return (uint32_t)exits->n_entries++;
 }
 
-static struct exits_pair *exits_find_or_add_cause(struct exits *exits, uint32_t row, uint32_t frame)
+static struct exits_pair *exits_find_or_add_cause(struct exits *exits, uint32_t row,
+						  struct exits_place place)
 {
-	const struct exits_key key = { .exits = exits, .row = row, .frame = frame };
-	uint64_t hash = hash_word(row, frame);
+	const struct exits_key key = { .exits = exits, .row = row, .place = place };
+	uint64_t hash = hash_word(hash_word(row, place.frame), place.process);
 	uint32_t number = hash_table_find(&exits->pair_index, hash, exits_is_cause, &key);
 
 	if (number != HASH_NONE)
@@ -245,7 +248,7 @@ static struct exits_pair *exits_find_or_add_cause(struct exits *exits, uint32_t 
 	    !hash_table_add(&exits->pair_index, hash, (uint32_t)exits->n_pairs))
 		return NULL;
 	exits->pairs[exits->n_pairs] =
-		(struct exits_pair){ .cause = { .row = row, .frame = frame } };
+		(struct exits_pair){ .cause = { .row = row, .place = place } };
 	return &exits->pairs[exits->n_pairs++];
 }
 
@@ -277,7 +280,8 @@ static void exits_count(const struct exits_batch *batch, const struct exit_reaso
 		entry->times.counts[histogram_bucket(ns)]++;
 		if (ns > (double)entry->row.longest_ns)
 			entry->row.longest_ns = (uint64_t)ns;
-		pair = exits_find_or_add_cause(exits, row, batch->name(batch->context, address));
+		pair = exits_find_or_add_cause(
+			exits, row, batch->name(batch->context, batch->cpu->vcpu, address));
 	}
 	if (pair)
 		exits_weigh(&pair->cause.total, ns);

@@ -379,6 +379,7 @@ static void resolver_add_sample(struct resolver *resolver, const struct sample *
 	for (i = 0; i < sample->n_vcpus && fold_add(&resolver->fold, sample, vcpu); i++) {
 		if (resolver->waits)
 			waits_update_vcpu(resolver->waits, &resolver->fold, vcpu);
+		resolver_note_vcpu(resolver, vcpu);
 		recording_needs_add(&resolver->needs, fold_get_reached(&resolver->fold));
 		vcpu = sample_next_vcpu(vcpu);
 	}

@@ -7,6 +7,7 @@
 
 #include "profile/resolver_state.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,14 @@
 #include "xtop/supervise/takers_source.h"
 #include "xtop/supervise/trace_source.h"
 
-#define RESOLVER_CHUNKS 64 /* chunks of a trace that are added in one turn at most */
+#define RESOLVER_CHUNKS       64 /* chunks of a trace that are added in one turn at most */
+#define RESOLVER_SEEN_PERIODS 3  /* ticks for which a sample tells which process runs */
+
+/* A vCPU's latest sample, without its stacks: it leads to the process. */
+struct exits_seen {
+	uint64_t time_ns; /* 0: none yet */
+	struct sample_vcpu vcpu;
+};
 
 /* What the resolver knows of the guest's exits. */
 struct resolver_exits {
@@ -30,23 +38,77 @@ struct resolver_exits {
 	uint32_t frame; /* "[xen]" */
 	struct trace_hello hello;
 	struct trace_chunk chunk;
+	struct exits_seen seen[GUEST_MAX_VCPUS];
+	/* What the latest sample of TASK_VCPU ran; valid within a chunk. */
+	unsigned task_vcpu; /* UINT_MAX: not looked up */
+	struct os_task task;
 };
 
+void resolver_note_vcpu(struct resolver *resolver, const struct sample_vcpu *vcpu)
+{
+	struct exits_seen *seen;
+
+	if (!resolver->exits || vcpu->state < VCPU_RUNNABLE)
+		return;
+	seen = &resolver->exits->seen[vcpu->vcpu];
+	seen->time_ns = resolver->latest_ns;
+	seen->vcpu = *vcpu;
+	seen->vcpu.size_bytes = sizeof(*vcpu);
+	seen->vcpu.n_stacks = 0;
+}
+
+/* The task that VCPU ran when it was sampled last, unless that was long ago. */
+static const struct os_task *resolver_find_exit_task(struct resolver *resolver, unsigned vcpu)
+{
+	struct resolver_exits *exits = resolver->exits;
+	const struct exits_seen *seen = &exits->seen[vcpu];
+
+	if (exits->task_vcpu == vcpu)
+		return &exits->task;
+	exits->task_vcpu = vcpu;
+	exits->task = (struct os_task){ 0 };
+	if (seen->time_ns &&
+	    resolver->latest_ns - seen->time_ns <= RESOLVER_SEEN_PERIODS * resolver->period_ns)
+		os_find_task(resolver->settings.os, &seen->vcpu, seen->time_ns, &exits->task);
+	return &exits->task;
+}
+
 /*
- * The function at ADDRESS. An exit tells no address space: code of processes is named as far as all
- * processes have it in common, which is not at all.
+ * The code of a process at ADDRESS. An exit tells no address space: it is that of the vCPU's latest
+ * sample. Another process may have run meanwhile, so an address without a name tells no process.
  */
-static uint32_t resolver_name_exit(void *context, uint64_t address)
+static struct exits_place resolver_name_user_exit(struct resolver *resolver, unsigned vcpu,
+						  uint64_t address)
+{
+	static const struct os_task none;
+	const struct os_task *task =
+		vcpu < GUEST_MAX_VCPUS ? resolver_find_exit_task(resolver, vcpu) : &none;
+	const struct name_answer *answer = names_find(resolver->names, task->user, address,
+						      FRAME_KIND_USERLAND, task->user, 0);
+
+	return (struct exits_place){
+		.frame = answer->frame,
+		.process = task->process && answer->quality != NAME_UNKNOWN
+				   ? frames_intern_process(resolver->frames, task->process,
+							   task->cgroup)
+				   : FRAME_ROOT,
+	};
+}
+
+static struct exits_place resolver_name_exit(void *context, unsigned vcpu, uint64_t address)
 {
 	struct resolver *resolver = context;
 	struct os *os = resolver->settings.os;
-	bool has_kernel = os && os_is_known(os), user = has_kernel && !(address >> 63);
+	bool has_kernel = os && os_is_known(os);
 	const struct space *kernel =
 		has_kernel ? os_get_kernel(os) : symbols_space(resolver->settings.symbols);
 
-	return names_find(resolver->names, user ? NULL : kernel, address,
-			  user ? FRAME_KIND_USERLAND : FRAME_KIND_KERNEL, false, 0)
-		->frame;
+	if (has_kernel && !(address >> 63))
+		return resolver_name_user_exit(resolver, vcpu, address);
+	return (struct exits_place){
+		.frame = names_find(resolver->names, kernel, address, FRAME_KIND_KERNEL, false, 0)
+				 ->frame,
+	};
 }
 
 /* Returns REASON's frame, such as "[exit CPUID leaf 0xb]". */
@@ -90,8 +152,10 @@ static void resolver_add_chunk(struct resolver *resolver, struct resolver_exits 
 			       uint32_t domid)
 {
 	resolver_add_reader(exits);
+	exits->task_vcpu = UINT_MAX;
 	if (domid != exits->domid) {
 		exits->domid = domid;
+		memset(exits->seen, 0, sizeof(exits->seen));
 		exits_set_host(exits->exits, domid, exits->hello.khz, exits->hello.is_vmx);
 	}
 	if (exits->chunk.cpu == UINT32_MAX)
@@ -192,11 +256,8 @@ bool resolver_is_xen_row(const struct resolver *resolver, uint32_t frame)
 
 void resolver_add_xen_rows(struct resolver *resolver, struct snapshot *snapshot)
 {
-	double hz = snapshot->run->sampler.rate_asked_hz;
-
-	if (resolver->exits && hz > 0)
-		xen_rows_add(snapshot, resolver->exits->frame, 1e9 / hz,
-			     resolver->settings.half_life_ns);
+	if (resolver->exits)
+		xen_rows_add(snapshot, resolver->exits->frame, resolver->settings.half_life_ns);
 }
 
 void resolver_reset_exits(struct resolver *resolver)

@@ -60,6 +60,8 @@ void resolver_forget(struct resolver *resolver);
 
 /* --- resolver_exits.c ------------------------------------------------------------------------- */
 
+/* Keeps what VCPU of the current sample ran, to name exits of its process. */
+void resolver_note_vcpu(struct resolver *resolver, const struct sample_vcpu *vcpu);
 /* Adds what has come of Xen's trace. */
 void resolver_poll_exits(struct resolver *resolver);
 /* Replay a recording's notes. Return false if there is no memory, or if lengths are wrong. */

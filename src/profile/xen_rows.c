@@ -38,19 +38,30 @@ static double xen_live_span_ns(double elapsed_ns, double half_life_ns)
 				: elapsed_ns;
 }
 
+/* Ticks that the profile has of each vCPU. Those that were given up are not among them. */
+static double xen_count_ticks(const struct snapshot_run *run)
+{
+	double ticks = 0;
+
+	for (unsigned i = 0; i < run->n_vcpus; i++)
+		ticks += snapshot_vcpu_ticks(&run->vcpus[i]);
+	return run->n_vcpus ? ticks / run->n_vcpus : 0;
+}
+
 /*
  * Xen may have been traced for a part of the profile's time only: then the exits of that part stand
  * for all.
  */
-static void xen_rows_set_scales(struct xen_rows *rows, double ns_per_tick, double half_life_ns)
+static void xen_rows_set_scales(struct xen_rows *rows, double half_life_ns)
 {
 	const struct snapshot *snapshot = rows->snapshot;
 	const struct exits_table *exits = snapshot->run->exits;
 	double elapsed_ns = (double)(snapshot->time_ns - snapshot->started_ns);
+	double ticks = xen_count_ticks(snapshot->run);
 
-	rows->live_scale =
-		xen_live_span_ns(elapsed_ns, half_life_ns) / exits->live_span_ns / ns_per_tick;
-	rows->ticks_scale = elapsed_ns / exits->span_ns / ns_per_tick;
+	rows->ticks_scale = ticks / exits->span_ns;
+	rows->live_scale = ticks / elapsed_ns * xen_live_span_ns(elapsed_ns, half_life_ns) /
+			   exits->live_span_ns;
 }
 
 /* Sums up what each function has. */
@@ -69,10 +80,10 @@ static void xen_rows_sum(struct xen_rows *rows)
 		const struct exits_cause *cause = &exits->causes[i];
 		struct xen_function *function;
 
-		if (cause->frame >= snapshot->n_frames || !(cause->total.ns > 0) ||
+		if (cause->place.frame >= snapshot->n_frames || !(cause->total.ns > 0) ||
 		    exits->rows[cause->row].frame >= snapshot->n_frames)
 			continue;
-		function = xen_function_of(rows, cause->frame);
+		function = xen_function_of(rows, cause->place.frame);
 		function->xen_live += cause->live.ns * rows->live_scale;
 		function->xen_ticks += cause->total.ns * rows->ticks_scale;
 		function->n_causes++;
@@ -199,19 +210,19 @@ static void xen_rows_insert(const struct xen_rows *rows)
 	free(places);
 }
 
-void xen_rows_add(struct snapshot *snapshot, uint32_t frame, double ns_per_tick,
-		  uint64_t half_life_ns)
+void xen_rows_add(struct snapshot *snapshot, uint32_t frame, uint64_t half_life_ns)
 {
 	struct exits_table *exits = snapshot->run->exits;
 	struct xen_rows rows = { .snapshot = snapshot, .frame = frame };
 
 	if (!exits || !exits->tracing || !(exits->live_span_ns > 0) || !(exits->span_ns > 0) ||
-	    !(ns_per_tick > 0) || !snapshot->n_nodes || frame >= snapshot->n_frames)
+	    snapshot->time_ns <= snapshot->started_ns || !snapshot->n_nodes ||
+	    frame >= snapshot->n_frames)
 		return;
 	rows.functions = calloc(snapshot->n_frames, sizeof(*rows.functions));
 	rows.next = calloc(exits->n_causes + 1, sizeof(*rows.next));
 	if (rows.functions && rows.next) {
-		xen_rows_set_scales(&rows, ns_per_tick, (double)half_life_ns);
+		xen_rows_set_scales(&rows, (double)half_life_ns);
 		xen_rows_sum(&rows);
 		xen_rows_insert(&rows);
 		for (size_t i = 0; i < snapshot->n_nodes; i++)

@@ -12,10 +12,9 @@
 #include "xtop/profile/snapshot.h"
 
 /*
- * Adds the rows to SNAPSHOT, which has its exits. FRAME: the frame "[xen]". NS_PER_TICK: the time
- * that a tick stands for. HALF_LIFE_NS: of live weights, 0: they do not decay.
+ * Adds the rows to SNAPSHOT, which has its exits and the ticks of its vCPUs. FRAME: the frame
+ * "[xen]". HALF_LIFE_NS: of live weights, 0: they do not decay.
  */
-void xen_rows_add(struct snapshot *snapshot, uint32_t frame, double ns_per_tick,
-		  uint64_t half_life_ns);
+void xen_rows_add(struct snapshot *snapshot, uint32_t frame, uint64_t half_life_ns);
 
 #endif

@@ -14,8 +14,10 @@ static int exits_profile_compare(const void *pointer_a, const void *pointer_b)
 {
 	const struct exits_cause *a = pointer_a, *b = pointer_b;
 
-	if (a->frame != b->frame)
-		return a->frame < b->frame ? -1 : 1;
+	if (a->place.process != b->place.process)
+		return a->place.process < b->place.process ? -1 : 1;
+	if (a->place.frame != b->place.frame)
+		return a->place.frame < b->place.frame ? -1 : 1;
 	return (a->row > b->row) - (a->row < b->row);
 }
 
@@ -24,7 +26,8 @@ static bool exits_profile_takes(const struct snapshot *snapshot, const struct ex
 {
 	const struct exits_row *rows = snapshot->run->exits->rows;
 
-	return nearbyint(cause->total.ns) > 0 && cause->frame < snapshot->n_frames &&
+	return nearbyint(cause->total.ns) > 0 && cause->place.frame < snapshot->n_frames &&
+	       cause->place.process < snapshot->n_frames &&
 	       rows[cause->row].frame < snapshot->n_frames;
 }
 
@@ -49,18 +52,25 @@ static void exits_profile_weigh(struct snapshot_node *node, const struct exits_c
 	node->self_total = node->children_total = cause->total.count;
 }
 
-/* CAUSES are sorted by function. */
+/* CAUSES are sorted by process, then by function. */
 static void exits_profile_fill(struct snapshot *profile, const struct snapshot *from,
 			       const struct exits_cause *causes)
 {
 	const struct exits_table *table = from->run->exits;
-	uint32_t root = exits_profile_add(profile, 0, FRAME_ROOT), function = root, at;
+	uint32_t root = exits_profile_add(profile, 0, FRAME_ROOT), process = root, at;
+	uint32_t function = root; /* below PROCESS, which is the root where none is known */
 
 	for (size_t i = 0; i < table->n_causes; i++) {
+		const struct exits_place *place = &causes[i].place;
+
 		if (!exits_profile_takes(from, &causes[i]))
 			continue;
-		if (function == root || profile->nodes[function].frame != causes[i].frame)
-			function = exits_profile_add(profile, root, causes[i].frame);
+		if (profile->nodes[process].frame != place->process) {
+			process = exits_profile_add(profile, root, place->process);
+			function = root;
+		}
+		if (function == root || profile->nodes[function].frame != place->frame)
+			function = exits_profile_add(profile, process, place->frame);
 		at = exits_profile_add(profile, function, table->rows[causes[i].row].frame);
 		exits_profile_weigh(&profile->nodes[at], &causes[i]);
 	}
@@ -73,7 +83,7 @@ struct xtop_error *exits_profile_create(const struct snapshot *snapshot, struct 
 	const struct exits_table *table = snapshot_get_run(snapshot)->exits;
 	size_t n = table ? table->n_causes : 0;
 	_cleanup_free_ struct exits_cause *causes = calloc(n + 1, sizeof(*causes));
-	struct snapshot *profile = snapshot_create(1 + 2 * n);
+	struct snapshot *profile = snapshot_create(1 + 3 * n);
 
 	if (!table || !causes || !profile) {
 		snapshot_destroy(profile);

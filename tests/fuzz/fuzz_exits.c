@@ -24,10 +24,10 @@ static const uint32_t events[] = {
 	0x82008, 0x8200c, 0x8200e, 0x82002, 0x82020, 0x201002, 0x20110d, 0x20100d, 0x28002,
 };
 
-static uint32_t name_function(void *context, uint64_t address)
+static struct exits_place name_function(void *context, unsigned vcpu, uint64_t address)
 {
 	(void)context;
-	return (uint32_t)(address >> 4 & 31);
+	return (struct exits_place){ (uint32_t)(address >> 4 & 31), vcpu & 1 };
 }
 
 /* Writes a record at AT. Returns how many bytes it has. */

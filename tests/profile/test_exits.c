@@ -68,10 +68,13 @@ static void put_msr_write(uint32_t msr, uint64_t address, unsigned us_taken)
 	now += 10 * US;
 }
 
-static uint32_t name_page(void *context, uint64_t address)
+/* vCPU n runs the process n + 1. */
+static struct exits_place name_page(void *context, unsigned vcpu, uint64_t address)
 {
+	bool user = !(address >> 63);
+
 	(void)context;
-	return (uint32_t)(address >> 12 & 0xfffff);
+	return (struct exits_place){ (uint32_t)(address >> 12 & 0xfffff), user ? vcpu + 1 : 0 };
 }
 
 /* PIECE_BYTES 0: all at once. */
@@ -149,7 +152,9 @@ static void check_all(const struct exits_table *table, const char *what)
 	check_u64(wakes->count, 1, "one wake-up");
 	check(wakes->longest_ns == 300000 && wakes->longest_by == 7,
 	      "it waited %" PRIu64 " ns for domain %" PRIu32, wakes->longest_ns, wakes->longest_by);
-	check(table->causes[0].row == 0 && table->causes[0].frame == 1 &&
+	check(table->causes[0].place.process == 2 && table->causes[1].place.process == 0,
+	      "code of a process has the vCPU's process, code of the kernel none");
+	check(table->causes[0].row == 0 && table->causes[0].place.frame == 1 &&
 		      table->causes[0].total.count == 70 && table->causes[1].total.count == 30,
 	      "functions: %" PRIu64 " and %" PRIu64, table->causes[0].total.count,
 	      table->causes[1].total.count);

@@ -12,14 +12,16 @@
 #include "xtop/export/export.h"
 #include "xtop/profile/profile.h"
 
-#define TICK_NS 10000000.0 /* 100 Hz */
 #define SPAN_NS 1000000000ULL
 
 static struct frames *frames;
 static uint32_t alpha, beta, xen, exits[2];
 
-/* alpha has 60 ticks, and 40 below beta, which has 20 of its own. */
-static struct snapshot *make(double traced_ns, double in_xen_ns)
+/*
+ * alpha has 60 ticks, and 40 below beta, which has 20 of its own. Each of the two vCPUs has TICKS, idle
+ * or not.
+ */
+static struct snapshot *make(double traced_ns, double in_xen_ns, double ticks)
 {
 	struct exits_cause *causes = calloc(2, sizeof(*causes));
 	struct exits_row *rows = calloc(2, sizeof(*rows));
@@ -44,10 +46,15 @@ static struct snapshot *make(double traced_ns, double in_xen_ns)
 	};
 	for (unsigned i = 0; i < 2; i++) {
 		rows[i].frame = exits[i];
-		causes[i] = (struct exits_cause){ .row = i, .frame = alpha };
+		causes[i] = (struct exits_cause){ .row = i, .place.frame = alpha };
 		causes[i].live.ns = causes[i].total.ns = in_xen_ns * (i ? 0.2 : 0.8);
 	}
-	xen_rows_add(snapshot, xen, TICK_NS, 0);
+	snapshot->run->n_vcpus = 2;
+	snapshot->run->vcpus[0].states[VCPU_RUNNING] = 90;
+	snapshot->run->vcpus[0].states[VCPU_BLOCKED] = ticks - 90;
+	snapshot->run->vcpus[1].states[VCPU_RUNNING] = 30;
+	snapshot->run->vcpus[1].states[VCPU_BLOCKED] = ticks - 30;
+	xen_rows_add(snapshot, xen, 0);
 	return snapshot;
 }
 
@@ -99,18 +106,23 @@ int main(void)
 	exits[0] = frames_intern(frames, FRAME_KIND_MARK, "[exit CPUID]", NULL, 0);
 	exits[1] = frames_intern(frames, FRAME_KIND_MARK, "[exit HLT]", NULL, 0);
 
-	snapshot = make((double)SPAN_NS, 0.25e9);
+	snapshot = make((double)SPAN_NS, 0.25e9, 100);
 	check_rows(snapshot, quarter, "a quarter of alpha's time was in Xen");
 	check_tree(snapshot);
 	check(fabs(snapshot->run->exits->xen_ticks - 25) < 1e-6, "the header's sum is %g ticks",
 	      snapshot->run->exits->xen_ticks);
 	snapshot_destroy(snapshot);
 
-	snapshot = make((double)SPAN_NS / 2, 0.125e9);
+	snapshot = make((double)SPAN_NS / 2, 0.125e9, 100);
 	check_rows(snapshot, quarter, "Xen was traced for half of the time");
 	snapshot_destroy(snapshot);
 
-	snapshot = make((double)SPAN_NS, 3e9);
+	/* The more ticks of a second were given up, the less an exit stands for. */
+	snapshot = make((double)SPAN_NS, 0.125e9, 200);
+	check_rows(snapshot, quarter, "an exit stands for the ticks that the vCPUs have");
+	snapshot_destroy(snapshot);
+
+	snapshot = make((double)SPAN_NS, 3e9, 100);
 	check_rows(snapshot,
 		   "alpha;[xen];[exit CPUID] 48|alpha;[xen];[exit HLT] 12|beta 20|"
 		   "beta;alpha;[xen];[exit CPUID] 32|beta;alpha;[xen];[exit HLT] 8|",
@@ -118,7 +130,7 @@ int main(void)
 	check_tree(snapshot);
 	snapshot_destroy(snapshot);
 
-	snapshot = make(0, 0);
+	snapshot = make(0, 0, 100);
 	check_rows(snapshot, "alpha 60|beta 20|beta;alpha 40|", "nothing was traced yet");
 	snapshot_destroy(snapshot);
 	frames_destroy(frames);

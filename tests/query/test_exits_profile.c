@@ -11,7 +11,7 @@
 #include "xtop/query/exits_profile.h"
 
 static struct frames *frames;
-static uint32_t alpha, beta, reasons[2];
+static uint32_t alpha, beta, web, reasons[2];
 
 static char *written(const struct snapshot *profile, export_write_fn *write)
 {
@@ -33,11 +33,11 @@ int main(void)
 		{ .row = 0, .total = { 1, 2400 } },
 		{ .row = 1, .total = { 9, 1e10 } },
 		{ .row = 1, .total = { 5, 0 } }, /* entries of a PV guest */
-		{ .row = 1, .total = { 5, 80 }, .frame = 1000 },
+		{ .row = 1, .total = { 5, 80 }, .place.frame = 1000 },
+		{ .row = 0, .total = { 2, 600 } }, /* code of a process */
+		{ .row = 1, .total = { 2, 500 } },
 	};
-	struct exits_table table = {
-		.n_rows = 2, .rows = rows, .n_causes = 5, .causes = causes
-	};
+	struct exits_table table = { .n_rows = 2, .rows = rows, .n_causes = 7, .causes = causes };
 	struct snapshot_run run = { .exits = &table };
 	struct snapshot snapshot = { .run = &run }, *profile = NULL;
 	struct xtop_error *error;
@@ -46,12 +46,14 @@ int main(void)
 	must(frames_create(NULL, &frames));
 	alpha = frames_intern(frames, FRAME_KIND_KERNEL, "alpha", "tiny", 1);
 	beta = frames_intern(frames, FRAME_KIND_KERNEL, "beta", "tiny", 2);
+	web = frames_intern_process(frames, "web", NULL);
 	reasons[0] = frames_intern(frames, FRAME_KIND_MARK, "[exit CPUID leaf 0xb]", NULL, 0);
 	reasons[1] = frames_intern(frames, FRAME_KIND_MARK, "[exit HLT]", NULL, 0);
 	rows[0].frame = reasons[0];
 	rows[1].frame = reasons[1];
-	causes[0].frame = causes[3].frame = beta;
-	causes[1].frame = causes[2].frame = alpha;
+	causes[0].place.frame = causes[3].place.frame = beta;
+	causes[1].place.frame = causes[2].place.frame = alpha;
+	causes[5].place = causes[6].place = (struct exits_place){ alpha, web };
 	snapshot.frames = frames;
 	snapshot.n_frames = reasons[1] + 1;
 
@@ -59,13 +61,14 @@ int main(void)
 	text = written(profile, export_folded);
 	check_string(text,
 		     "alpha;[exit CPUID leaf 0xb] 2400\nalpha;[exit HLT] 10000000000\n"
-		     "beta;[exit CPUID leaf 0xb] 7200\n",
+		     "beta;[exit CPUID leaf 0xb] 7200\n"
+		     "web;alpha;[exit CPUID leaf 0xb] 600\nweb;alpha;[exit HLT] 500\n",
 		     "folded stacks have nanoseconds");
 	free(text);
 	text = written(profile, export_speedscope);
 	check(strstr(text, "\"unit\":\"nanoseconds\""), "other formats say that");
 	free(text);
-	check(profile->nodes[0].children_total == 13 && profile->live_weight == 5000,
+	check(profile->nodes[0].children_total == 17 && profile->live_weight == 5000,
 	      "the number of exits is kept, and live weights are");
 	snapshot_destroy(profile);
 

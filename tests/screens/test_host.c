@@ -96,7 +96,7 @@ static struct exits_table *make_exits(struct fixture *fixture, uint64_t lost)
 	for (uint32_t i = 0; i < 3; i++) {
 		table->causes[i] = (struct exits_cause){
 			.row = i,
-			.frame = fixture_frame(fixture, functions[i]),
+			.place.frame = fixture_frame(fixture, functions[i]),
 			.live = table->rows[i].live,
 			.total = table->rows[i].total,
 		};

@@ -17,7 +17,7 @@
 #include "xtop/base/types.h"
 
 #define EXITS_MAX_ROWS   LIMIT(512, 8)   /* reasons that are told apart */
-#define EXITS_MAX_CAUSES LIMIT(4096, 16) /* pairs of reason and function */
+#define EXITS_MAX_CAUSES LIMIT(4096, 16) /* reason, function and process */
 #define EXITS_MAX_CPUS   1024            /* physical CPUs */
 #define EXITS_LOG2       40              /* powers of two that a histogram covers */
 
@@ -48,9 +48,15 @@ struct exits_row {
 	uint32_t frame; /* the reason's frame (exits_name_rows()); FRAME_NONE: not named yet */
 };
 
+/* Whose code exits. */
+struct exits_place {
+	uint32_t frame;   /* the function */
+	uint32_t process; /* FRAME_ROOT: not known, or code of the kernel */
+};
+
 struct exits_cause {
-	uint32_t row;   /* index of the reason's row */
-	uint32_t frame; /* the function */
+	uint32_t row; /* index of the reason's row */
+	struct exits_place place;
 	struct exits_weight live, total;
 };
 
@@ -86,8 +92,8 @@ void exits_destroy(struct exits *exits); /* NULL allowed */
  * be called whenever Xen begins to trace: the time since the newest record then does not count.
  */
 void exits_set_host(struct exits *exits, uint32_t domid, uint64_t khz, bool is_vmx);
-/* Names the function at ADDRESS: returns a frame. */
-typedef uint32_t exits_name_fn(void *context, uint64_t address);
+/* Names the code at ADDRESS, which VCPU runs. */
+typedef struct exits_place exits_name_fn(void *context, unsigned vcpu, uint64_t address);
 /* Adds bytes of CPU's buffer. They may end in the middle of a record. */
 void exits_add(struct exits *exits, unsigned cpu, const void *bytes, size_t size_bytes,
 	       exits_name_fn *name, void *context);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Exits to Xen as a profile: below each function the reasons for which it exits, "[exit CPUID leaf
- * 0xb]", with the time that Xen took, in nanoseconds. Any thread.
+ * 0xb]", with the time that Xen took, in nanoseconds. Functions stand below their process where it
+ * is known. Any thread.
  */
 #ifndef XTOP_EXITS_PROFILE_H
 #define XTOP_EXITS_PROFILE_H

@@ -111,12 +111,20 @@ static void exits_add_line(struct view_exits *exits, enum exits_line kind, size_
 	exits->rows[exits->n_rows++] = (struct exits_line_row){ kind, index, key, frame };
 }
 
-/* Whether the filter leaves the function. */
-static bool exits_passes(const struct ui_model *model, uint32_t frame)
+static uint64_t exits_place_key(const struct exits_place *place)
+{
+	return (uint64_t)(place->frame + 1) << 20 ^ (uint64_t)place->process << 44;
+}
+
+/* Whether the filter leaves the function, or its process. */
+static bool exits_passes(const struct ui_model *model, const struct exits_place *place)
 {
 	const struct filter *filter = model->selection ? model->selection->filter : NULL;
 
-	return !filter || filter_passes(filter, filter_ask(filter, model->all->frames, frame));
+	return !filter ||
+	       filter_passes(filter,
+			     filter_ask(filter, model->all->frames, place->frame) |
+				     filter_ask(filter, model->all->frames, place->process));
 }
 
 static void exits_add_up(struct exits_weight *sum, const struct exits_weight *weight)
@@ -137,7 +145,7 @@ static void exits_select(struct view_exits *exits, const struct ui_model *model)
 		struct exits_shown shown = { .reason = i, .first_cause = at };
 
 		for (; at < table->n_causes && table->causes[at].row == i; at++) {
-			if (!exits_passes(model, table->causes[at].frame))
+			if (!exits_passes(model, &table->causes[at].place))
 				continue;
 			exits_add_up(&shown.live, &table->causes[at].live);
 			exits_add_up(&shown.total, &table->causes[at].total);
@@ -202,10 +210,10 @@ static void exits_add_reason(struct view_exits *exits, const struct ui_model *mo
 	if (!exits_is_open(exits, reason))
 		return;
 	for (size_t i = shown->first_cause; i < shown->first_cause + shown->n_causes; i++)
-		if (exits_passes(model, table->causes[i].frame))
+		if (exits_passes(model, &table->causes[i].place))
 			exits_add_line(exits, EXITS_FUNCTION, i,
-				       key ^ (uint64_t)(table->causes[i].frame + 1) << 20,
-				       table->causes[i].frame);
+				       key ^ exits_place_key(&table->causes[i].place),
+				       table->causes[i].place.frame);
 }
 
 static void exits_add_buckets(struct view_exits *exits, const struct exits_table *table)
@@ -310,13 +318,19 @@ static void exits_draw_function(const struct ui_model *model, const struct exits
 				struct canvas *canvas, int row)
 {
 	int at = exits_draw_weight(model, &cause->live, &cause->total, canvas, row);
+	const struct exits_place *place = &cause->place;
+	int end = canvas_columns(canvas);
 	char buffer[SNAPSHOT_NAME_BYTES];
 
-	at += canvas_columns(canvas) < NARROW ? 9 + 6 : 3 * 9 + 6;
-	if (at < canvas_columns(canvas))
-		canvas_put_name(canvas, row, at, canvas_columns(canvas) - at,
-				view_matches(model, cause->frame) ? STYLE_MATCH : STYLE_NORMAL,
-				view_frame_name(model, cause->frame, buffer));
+	at += end < NARROW ? 9 + 6 : 3 * 9 + 6;
+	if (at < end)
+		at += canvas_put_name(canvas, row, at, end - at,
+				      view_matches(model, place->frame) ? STYLE_MATCH
+									: STYLE_NORMAL,
+				      view_frame_name(model, place->frame, buffer));
+	if (place->process != FRAME_ROOT && at + 1 < end)
+		canvas_put_name(canvas, row, at + 1, end - at - 1, STYLE_DIM,
+				frames_get(model->all->frames, place->process)->name);
 }
 
 static void exits_draw_vcpu(const struct ui_model *model, size_t index, struct canvas *canvas,
