@@ -46,45 +46,72 @@ static struct xtop_error *output_cannot_write(int errno_value, const char *path)
 	}
 }
 
+static struct xtop_error *output_open_folder(const char *path, int *folderp, const char **namep)
+{
+	*folderp = output_folder_open(path, namep);
+	if (*folderp >= 0)
+		return **namep ? NULL : output_cannot_write(*path ? EISDIR : ENOENT, path);
+	if (errno == ELOOP)
+		return error_create(
+			"cannot write '%s': on the way to it is a symbolic link of another "
+			"user; name the folder that the link names",
+			path);
+	return output_cannot_write(errno, path);
+}
+
 struct xtop_error *output_create_fd(const char *path, int *fdp)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
+	_cleanup_close_ int folder = -1;
+	const char *name;
+	struct xtop_error *error = output_open_folder(path, &folder, &name);
+	int fd;
 
+	if (error)
+		return error;
+	fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY,
+		    0600);
 	if (fd < 0)
 		return output_cannot_write(errno, path);
 	*fdp = fd;
 	return NULL;
 }
 
-/* Everybody can put files into the folder of PATH. Also true if the folder cannot be examined. */
-static bool output_in_open_folder(const char *path)
+/* An existing file to write to. */
+struct output_old {
+	const char *path, *name;
+	int folder;
+	struct stat status;
+};
+
+/* Everybody can put files into FOLDER. Also true if the folder cannot be examined. */
+static bool output_is_open_folder(int folder)
 {
-	const char *slash = strrchr(path, '/');
-	_cleanup_free_ char *folder =
-		slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
 	struct stat status;
 
-	return !folder || stat(folder, &status) != 0 || (status.st_mode & S_IWOTH);
+	return fstat(folder, &status) != 0 || (status.st_mode & S_IWOTH);
 }
 
-/* Refuses to overwrite a file at PATH that may be a trap. */
-static struct xtop_error *output_check_old(const struct stat *status, const char *path)
+/* Refuses to overwrite a file that may be a trap. */
+static struct xtop_error *output_check_old(const struct output_old *old)
 {
+	const struct stat *status = &old->status;
+
 	if (S_ISLNK(status->st_mode))
-		return output_cannot_write(ELOOP, path);
+		return output_cannot_write(ELOOP, old->path);
 	if (S_ISDIR(status->st_mode))
-		return output_cannot_write(EISDIR, path);
+		return output_cannot_write(EISDIR, old->path);
 	if (!S_ISREG(status->st_mode) && !S_ISFIFO(status->st_mode) && !S_ISCHR(status->st_mode))
-		return error_create("cannot write '%s': it is a socket or block device", path);
+		return error_create("cannot write '%s': it is a socket or block device", old->path);
 	if (S_ISREG(status->st_mode) && status->st_nlink > 1)
 		return error_create(
 			"cannot write '%s': it has other names too (hard links); remove this one",
-			path);
-	if (!S_ISCHR(status->st_mode) && status->st_uid != geteuid() && output_in_open_folder(path))
+			old->path);
+	if (!S_ISCHR(status->st_mode) && status->st_uid != geteuid() &&
+	    output_is_open_folder(old->folder))
 		return error_create(
 			"cannot write '%s': it belongs to another user, in a folder that all can "
 			"write to",
-			path);
+			old->path);
 	return NULL;
 }
 
@@ -93,22 +120,23 @@ static struct xtop_error *output_check_old(const struct stat *status, const char
  * may have effects. Checks again after the open, because the file may have been exchanged in
  * between.
  */
-static struct xtop_error *output_open_old(const char *path, const struct stat *seen, int *fdp)
+static struct xtop_error *output_open_old(struct output_old *old, int *fdp)
 {
-	int wait = S_ISREG(seen->st_mode) ? O_NONBLOCK : 0;
+	mode_t type = old->status.st_mode & S_IFMT;
+	int wait = type == S_IFREG ? O_NONBLOCK : 0;
 	_cleanup_close_ int fd = -1;
 	struct xtop_error *error;
-	struct stat status;
 
-	error = output_check_old(seen, path);
+	error = output_check_old(old);
 	if (error)
 		return error;
-	fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | wait);
-	if (fd < 0 || fstat(fd, &status) != 0)
-		return output_cannot_write(errno, path);
-	if ((status.st_mode & S_IFMT) != (seen->st_mode & S_IFMT))
-		return error_create("cannot write '%s': somebody has replaced it just now", path);
-	error = output_check_old(&status, path);
+	fd = openat(old->folder, old->name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | wait);
+	if (fd < 0 || fstat(fd, &old->status) != 0)
+		return output_cannot_write(errno, old->path);
+	if ((old->status.st_mode & S_IFMT) != type)
+		return error_create("cannot write '%s': somebody has replaced it just now",
+				    old->path);
+	error = output_check_old(old);
 	if (error)
 		return error;
 	*fdp = fd;
@@ -149,14 +177,19 @@ static struct xtop_error *output_open_fd(const char *path, int named, int *fdp)
 static struct xtop_error *output_open_path(struct output_file *file, bool replace, int *fdp)
 {
 	int named = output_named_fd(file->path);
+	struct output_old old = { .path = file->path };
+	_cleanup_close_ int folder = -1;
 	struct xtop_error *error;
-	struct stat status;
 
 	if (replace && named >= 0)
 		return output_open_fd(file->path, named, fdp);
-	if (replace && lstat(file->path, &status) == 0) {
-		file->is_file = S_ISREG(status.st_mode);
-		return output_open_old(file->path, &status, fdp);
+	error = output_open_folder(file->path, &folder, &old.name);
+	if (error)
+		return error;
+	old.folder = folder;
+	if (replace && fstatat(folder, old.name, &old.status, AT_SYMLINK_NOFOLLOW) == 0) {
+		file->is_file = S_ISREG(old.status.st_mode);
+		return output_open_old(&old, fdp);
 	}
 	error = output_create_fd(file->path, fdp);
 	file->is_file = file->created = !error;
@@ -284,7 +317,10 @@ void output_set_remover(void (*remove)(const char *path))
 
 void output_remove(const char *path)
 {
-	if (unlink(path) < 0 && output_remover)
+	const char *name;
+	_cleanup_close_ int folder = output_folder_open(path, &name);
+
+	if (unlinkat(folder, name, 0) < 0 && output_remover)
 		output_remover(path);
 }
 

@@ -44,8 +44,10 @@ static bool output_has_ending(const char *path)
 /* The file at PATH is opened first and then checked: it cannot be exchanged in between. */
 static struct xtop_error *output_replace_named(const char *path, int *fdp)
 {
+	const char *name;
+	_cleanup_close_ int folder = output_folder_open(path, &name);
 	_cleanup_close_ int fd =
-		open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+		openat(folder, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct stat status;
 
 	if (fd < 0 || fstat(fd, &status) < 0)
@@ -65,9 +67,12 @@ static struct xtop_error *output_replace_named(const char *path, int *fdp)
  */
 static bool output_is_replaceable(const char *path)
 {
+	const char *name;
+	_cleanup_close_ int folder = output_folder_open(path, &name);
 	struct stat status;
 
-	return lstat(path, &status) == 0 && S_ISREG(status.st_mode);
+	return folder >= 0 && fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISREG(status.st_mode);
 }
 
 static struct xtop_error *output_refuse_ending(const char *path)
@@ -100,9 +105,12 @@ struct xtop_error *output_open_named_fd(const char *path, bool replace, int *fdp
 
 void output_remove_named(const char *path)
 {
+	const char *name;
+	_cleanup_close_ int folder = output_folder_open(path, &name);
 	struct stat status;
 
-	if (!output_is_hidden(path) && lstat(path, &status) == 0 && S_ISREG(status.st_mode) &&
+	if (!output_is_hidden(path) && folder >= 0 &&
+	    fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode) &&
 	    !status.st_size && status.st_nlink == 1 && status.st_uid == geteuid())
-		unlink(path);
+		unlinkat(folder, name, 0);
 }

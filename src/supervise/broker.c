@@ -31,6 +31,7 @@
 #include "xtop/base/cache_folder.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/base/clock.h"
+#include "xtop/base/output.h"
 #include "xtop/base/usage.h"
 #include "xtop/sample/budget.h"
 #include "xtop/sample/control.h"
@@ -378,13 +379,9 @@ static struct xtop_error *broker_start_watch(struct broker *broker, uint32_t dom
 static void broker_open_folders(struct broker *broker)
 {
 	for (size_t i = 0; i < BROKER_MAX_FILES; i++) {
-		const char *path = broker->settings->files[i];
-		const char *slash = path ? strrchr(path, '/') : NULL;
-		_cleanup_free_ char *folder =
-			slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+		const char *path = broker->settings->files[i], *name;
 
-		broker->folders[i] =
-			path && folder ? open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+		broker->folders[i] = path ? output_folder_open(path, &name) : -1;
 	}
 }
 

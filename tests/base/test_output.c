@@ -252,6 +252,50 @@ static void test_foreign_fifo(void)
 	unlink(fifo);
 }
 
+/*
+ * Only root can make links of other users. A link that leads to the file by ".." or that begins at
+ * the root is followed like another.
+ */
+static void test_links_on_the_way(void)
+{
+	char results[512], link[512], target[512];
+
+	snprintf(results, sizeof(results), "%s", in_folder("results"));
+	snprintf(link, sizeof(link), "%s", in_folder("link"));
+	snprintf(target, sizeof(target), "..//%s/./results", strrchr(folder, '/') + 1);
+	if (mkdir(results, 0700) || symlink(target, link))
+		abort();
+	put(in_folder("results/old"), "old");
+	if (geteuid() == 0) {
+		if (lchown(link, 12345, 12345))
+			abort();
+		refuse(in_folder("link/new"), false, "a symbolic link of another user");
+		refuse(in_folder("link/old"), true, "a symbolic link of another user");
+		output_remove(in_folder("link/old"));
+		check(access(in_folder("results/old"), F_OK) == 0,
+		      "nothing is removed behind such a link");
+		setenv("SUDO_UID", "12345", 1);
+	}
+	output_discard(open_or_die(in_folder("link//new"), false));
+	output_discard(open_or_die(in_folder("link/old"), true));
+	unsetenv("SUDO_UID");
+	unlink(link);
+	if (symlink(results, link))
+		abort();
+	output_discard(open_or_die(in_folder("link/old"), true));
+	check_string(content(in_folder("results/old")), "old", "a link of the user is followed");
+	unlink(link);
+	if (symlink("link", link))
+		abort();
+	refuse(in_folder("link/new"), false, "a symbolic link");
+	refuse(in_folder("results/old/new"), false, strerror(ENOTDIR));
+	refuse(in_folder("results/"), true, strerror(EISDIR));
+	refuse("", true, "does not exist");
+	unlink(link);
+	unlink(in_folder("results/old"));
+	rmdir(results);
+}
+
 /* As on a full disk: the error is reported, and no half of a file stays. */
 static void test_full(void)
 {
@@ -310,6 +354,7 @@ int main(void)
 	test_rights();
 	test_streams();
 	test_foreign_fifo();
+	test_links_on_the_way();
 	test_full();
 	test_full_at_close();
 	test_stdout();

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "tests/support/tap.h"
@@ -23,9 +24,9 @@ static char path[64], other[64];
 /* What happens after the next look at the path. */
 static void (*exchange)(void);
 
-int lstat(const char *name, struct stat *status)
+int fstatat(int from, const char *name, struct stat *status, int flags)
 {
-	int result = fstatat(AT_FDCWD, name, status, AT_SYMLINK_NOFOLLOW);
+	int result = (int)syscall(SYS_newfstatat, from, name, status, flags);
 	int errno_value = errno;
 
 	if (exchange)

@@ -23,9 +23,9 @@ struct output_file;
 /*
  * Opens PATH for writing; "-" is stdout. A new file has mode 0600. An existing file is opened only
  * if REPLACE is true, the file has one link, and the file does not belong to another user in a
- * folder that all can write to. A symbolic link is never followed. REPLACE also allows a character
- * device, a FIFO (this waits for its reader), and /dev/stdout and /dev/fd/N, which are written to
- * like a pipe.
+ * folder that all can write to. PATH itself must not be a symbolic link; for links on the way see
+ * output_folder_open(). REPLACE also allows a character device, a FIFO (this waits for its reader),
+ * and /dev/stdout and /dev/fd/N, which are written to like a pipe.
  */
 struct xtop_error *output_open(const char *path, bool replace, struct output_file **filep);
 /* The stream to write to. The first call empties the file. */
@@ -91,5 +91,13 @@ struct xtop_error *output_open_named(const char *path, bool replace, bool *exist
  * closes the descriptor.
  */
 struct xtop_error *output_create_fd(const char *path, int *fdp);
+
+/*
+ * Opens the folder of PATH with O_PATH, and sets *NAMEP to the last component of PATH, which may be
+ * empty. A symbolic link on the way is followed only if the link belongs to root, to this process's
+ * user or to the user who called sudo: nobody else decides where this process writes. Returns -1
+ * and errno if the folder cannot be opened; ELOOP: a link of another user, too.
+ */
+int output_folder_open(const char *path, const char **namep);
 
 #endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Walks to the folder of a file that is to be written; see output.h. Each component is
+ * opened with O_PATH and O_NOFOLLOW, and its owner is asked of the open descriptor: so it cannot be
+ * exchanged between the question and the step. openat2() has no flag that asks for owners, and
+ * Linux before 5.6 does not have it.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "xtop/base/cleanup.h"
+#include "xtop/base/output.h"
+
+#define OUTPUT_MAX_LINKS 40 /* Linux has the same limit: MAXSYMLINKS */
+
+struct output_walk {
+	char path[PATH_MAX]; /* what is left to walk */
+	int folder;          /* the folder that was reached; -1: the walk has failed */
+	unsigned n_links;
+};
+
+static void output_walk_enter(struct output_walk *walk, int folder)
+{
+	int before = walk->folder, why = errno;
+
+	walk->folder = folder;
+	if (before >= 0)
+		close(before);
+	errno = why;
+}
+
+static void output_walk_fail(struct output_walk *walk, int errno_value)
+{
+	errno = errno_value;
+	output_walk_enter(walk, -1);
+}
+
+/* Sets what is left to PATH. A PATH that begins with a slash begins at the root again. */
+static void output_walk_set(struct output_walk *walk, const char *path)
+{
+	if (path[0] == '/')
+		output_walk_enter(walk, open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+	path += strspn(path, "/");
+	memmove(walk->path, path, strlen(path) + 1);
+}
+
+static bool output_may_follow(uid_t owner)
+{
+	const char *sudo = geteuid() == 0 ? getenv("SUDO_UID") : NULL;
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", (unsigned)owner);
+	return owner == 0 || owner == geteuid() || (sudo && strcmp(sudo, text) == 0);
+}
+
+/* Puts the target of LINK, which belongs to OWNER, before what is left of the path. */
+static void output_walk_follow(struct output_walk *walk, int link, uid_t owner)
+{
+	char path[2 * PATH_MAX];
+	ssize_t length;
+
+	if (!output_may_follow(owner) || ++walk->n_links > OUTPUT_MAX_LINKS) {
+		output_walk_fail(walk, ELOOP);
+		return;
+	}
+	length = readlinkat(link, "", path, PATH_MAX);
+	if (length <= 0 || (size_t)length + 1 + strlen(walk->path) >= PATH_MAX) {
+		output_walk_fail(walk, length < 0 ? errno : ENAMETOOLONG);
+		return;
+	}
+	snprintf(path + length, sizeof(path) - (size_t)length, "/%s", walk->path);
+	output_walk_set(walk, path);
+}
+
+/* Takes the first component off what is left, and goes there. */
+static void output_walk_step(struct output_walk *walk)
+{
+	size_t length = strcspn(walk->path, "/");
+	char name[PATH_MAX];
+	struct stat status;
+	int next;
+
+	memcpy(name, walk->path, length);
+	name[length] = '\0';
+	length += strspn(walk->path + length, "/");
+	memmove(walk->path, walk->path + length, strlen(walk->path + length) + 1);
+	next = openat(walk->folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (next >= 0 && fstat(next, &status) == 0 && S_ISLNK(status.st_mode)) {
+		output_walk_follow(walk, next, status.st_uid);
+		close(next);
+	} else {
+		output_walk_enter(walk, next);
+	}
+}
+
+int output_folder_open(const char *path, const char **namep)
+{
+	struct output_walk walk = { .folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC) };
+	const char *slash = strrchr(path, '/');
+	_cleanup_free_ char *folder = strndup(path, slash ? (size_t)(slash - path) + 1 : 0);
+
+	*namep = slash ? slash + 1 : path;
+	if (!folder || strlen(folder) >= PATH_MAX) {
+		output_walk_fail(&walk, folder ? ENAMETOOLONG : ENOMEM);
+		return -1;
+	}
+	output_walk_set(&walk, folder);
+	while (walk.folder >= 0 && walk.path[0])
+		output_walk_step(&walk);
+	return walk.folder;
+}
