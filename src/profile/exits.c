@@ -604,20 +604,36 @@ void exits_table_destroy(struct exits_table *table)
 	free(table);
 }
 
-struct exits_table *exits_table_copy(const struct exits_table *table)
+struct exits_table *exits_table_copy(const struct exits_table *table, size_t n_rows,
+				     size_t n_causes)
 {
-	struct exits_table *copy = exits_table_create(table->n_rows, table->n_causes);
-	struct exits_row *rows = copy ? copy->rows : NULL;
-	struct exits_cause *causes = copy ? copy->causes : NULL;
+	size_t rows = table->n_rows < n_rows ? table->n_rows : n_rows, of_row = 0, n = 0;
+	struct exits_table *copy = exits_table_create(rows, table->n_causes);
+	struct exits_table parts;
 
 	if (!copy)
 		return NULL;
-	memcpy(rows, table->rows, table->n_rows * sizeof(*rows));
-	memcpy(causes, table->causes, table->n_causes * sizeof(*causes));
+	parts = *copy;
+	memcpy(parts.rows, table->rows, rows * sizeof(*parts.rows));
+	for (size_t i = 0; i < table->n_causes && table->causes[i].row < rows; i++) {
+		of_row = i && table->causes[i].row == table->causes[i - 1].row ? of_row + 1 : 0;
+		if (of_row < n_causes)
+			parts.causes[n++] = table->causes[i];
+	}
 	*copy = *table;
-	copy->rows = rows;
-	copy->causes = causes;
+	copy->n_rows = rows;
+	copy->n_causes = n;
+	copy->rows = parts.rows;
+	copy->causes = realloc(parts.causes, (n + 1) * sizeof(*parts.causes));
+	if (!copy->causes)
+		copy->causes = parts.causes;
 	return copy;
+}
+
+size_t exits_table_memory_bytes(const struct exits_table *table)
+{
+	return sizeof(*table) + table->n_rows * sizeof(*table->rows) +
+	       table->n_causes * sizeof(*table->causes);
 }
 
 static int exits_compare_weights(const struct exits_weight *a, const struct exits_weight *b)

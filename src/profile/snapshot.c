@@ -181,7 +181,7 @@ static struct snapshot_run *snapshot_copy_run(const struct snapshot_run *from, u
 		snapshot_copy_array(from->events, from->n_vcpus, sizeof(*from->events),
 				    &to->events);
 		if (from->exits)
-			to->exits = exits_table_copy(from->exits);
+			to->exits = exits_table_copy(from->exits, SIZE_MAX, SIZE_MAX);
 		snapshot_copy_array(from->takers, 1, sizeof(*from->takers), &to->takers);
 	}
 	return to;

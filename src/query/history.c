@@ -272,6 +272,17 @@ static bool history_is_due(const struct history *history, const struct snapshot 
 	       snapshot->time_ns < last->head->time_ns;
 }
 
+/* Best effort: gives TO what FROM knows of the host, the reasons of exits with most time. */
+static void history_take_host(const struct snapshot_run *from, struct snapshot_run *to)
+{
+	if (from->exits)
+		to->exits = exits_table_copy(from->exits, HISTORY_EXITS, HISTORY_EXIT_CAUSES);
+	if (from->takers)
+		to->takers = malloc(sizeof(*to->takers));
+	if (to->takers)
+		*to->takers = *from->takers;
+}
+
 /* A copy of at most MOST nodes, *NP of them. COPY is room to work. NULL: out of memory. */
 static struct history_node *history_keep(const struct snapshot *snapshot, size_t most,
 					 struct history_copy *copy, size_t *np)
@@ -308,6 +319,8 @@ void history_add(struct history *history, const struct snapshot *snapshot)
 	moment = &history->moments[(history->first + history->n - 1) % HISTORY_MOMENTS];
 	history_clear(moment);
 	moment->head = head;
+	if (head->run)
+		history_take_host(snapshot->run, head->run);
 	if (head->waits)
 		history_locks_take(snapshot, head->waits);
 	moment->nodes = history_keep(snapshot, HISTORY_MOMENT_NODES, copy, &moment->n_nodes);
@@ -380,7 +393,8 @@ struct xtop_error *history_get(const struct history *history, size_t at,
 	struct snapshot *snapshot = NULL;
 
 	if (moment->nodes)
-		snapshot = snapshot_create_like(moment->head, moment->n_nodes, SNAPSHOT_WITH_ROWS);
+		snapshot = snapshot_create_like(moment->head, moment->n_nodes,
+						SNAPSHOT_WITH_ROWS | SNAPSHOT_WITH_CALLS);
 	if (!snapshot)
 		return history_no_memory();
 	history_expand(moment, snapshot);
@@ -452,6 +466,12 @@ void history_shares(const struct history *history, uint64_t sequence, uint32_t f
 	}
 }
 
+static size_t history_run_bytes(const struct snapshot_run *run)
+{
+	return sizeof(*run) + (run->takers ? sizeof(*run->takers) : 0) +
+	       (run->exits ? exits_table_memory_bytes(run->exits) : 0);
+}
+
 size_t history_memory_bytes(const struct history *history)
 {
 	size_t bytes = sizeof(*history) + growth_memory_bytes(history->growth) +
@@ -463,7 +483,7 @@ size_t history_memory_bytes(const struct history *history)
 		const struct snapshot_waits *waits = head ? head->waits : NULL;
 
 		if (head)
-			bytes += sizeof(*head) + (head->run ? sizeof(*head->run) : 0);
+			bytes += sizeof(*head) + (head->run ? history_run_bytes(head->run) : 0);
 		bytes += (moment->n_nodes + moment->n_grown) * sizeof(*moment->nodes) +
 			 moment->n_shares * sizeof(*moment->shares);
 		if (waits)

@@ -169,7 +169,7 @@ static void test_exits(void)
 	for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
 		struct exits *exits = make_exits(false);
 		struct exits_table *table = add_all(exits, pieces[i]);
-		struct exits_table *copy = exits_table_copy(table);
+		struct exits_table *copy = exits_table_copy(table, SIZE_MAX, SIZE_MAX);
 
 		exits_table_destroy(table);
 		check_all(copy, "in pieces");

@@ -104,7 +104,10 @@ void exits_name_rows(struct exits *exits, exits_name_row_fn *name, void *context
 void exits_reset(struct exits *exits);
 /* Makes a table, which exits_table_destroy() frees; NULL: out of memory. */
 struct exits_table *exits_get(struct exits *exits);
-struct exits_table *exits_table_copy(const struct exits_table *table);
+/* A copy of at most N_ROWS reasons, each with at most N_CAUSES causes, those with most time. */
+struct exits_table *exits_table_copy(const struct exits_table *table, size_t n_rows,
+				     size_t n_causes);
+size_t exits_table_memory_bytes(const struct exits_table *table);
 void exits_table_destroy(struct exits_table *table); /* NULL allowed */
 
 #endif

@@ -489,7 +489,7 @@ static const char *exits_find_obstacle(const struct ui_model *model)
 
 	if (!table)
 		return model->is_range ? "Exits are not known of a range of time."
-				       : "Xen has not traced yet. Earlier pictures have no exits.";
+				       : "Xen has not traced then, or not yet.";
 	if (table->failure[0])
 		return table->failure;
 	if (!table->n_rows && !table->n_vcpus)

@@ -230,7 +230,7 @@ static const char *takers_find_obstacle(const struct ui_model *model)
 
 	if (!table)
 		return model->is_range ? "Who takes the CPU is not known of a range of time."
-				       : "No look at the host yet. Earlier pictures have none.";
+				       : "No look at the host then, or not yet.";
 	if (table->failure[0])
 		return table->failure;
 	if (table->gone)
