@@ -71,7 +71,9 @@ libxtop_a_SOURCES += \
 	src/ui/views/locks_view.c \
 	src/ui/views/naming_view.c \
 	src/ui/views/overhead_view.c \
+	src/ui/views/rows.c \
 	src/ui/views/view_table.c \
+	src/ui/views/rows.h \
 	src/ui/views/view_table.h \
 	src/ui/views/exits_view.c \
 	src/ui/views/takers_view.c \

@@ -134,6 +134,7 @@ static void test_takers(void)
 static void test_exits(void)
 {
 	struct scene scene;
+	char line[256];
 
 	scene_open_filled(&scene);
 	host_show(&scene, 0);
@@ -149,6 +150,17 @@ static void test_exits(void)
 	screen_contains(&scene, 80, 24, "none lost", true);
 	host_show(&scene, 9578);
 	screen_check(&scene, "exits-lost-120x40", 120, 40);
+	scene_click(&scene, 80, 24, 12, 5);
+	check(scene_cursor_line(&scene, line, sizeof(line)) == 12, "a click selects a vCPU: %s",
+	      line);
+	scene_click(&scene, 80, 24, 14, 5);
+	check(scene_cursor_line(&scene, line, sizeof(line)) == 12, "a head cannot be selected: %s",
+	      line);
+	scene_click(&scene, 80, 24, 16, 5);
+	check(scene_cursor_line(&scene, line, sizeof(line)) == 16, "rows below it can: %s", line);
+	scene_keys(&scene, 80, 24, "w");
+	screen_contains(&scene, 80, 24, "Write exits since start to:", true);
+	scene_keys(&scene, 80, 24, "<Esc>");
 	scene_close(&scene);
 }
 

@@ -12,6 +12,7 @@
 
 #include "ui/figures.h"
 #include "ui/view.h"
+#include "ui/views/rows.h"
 #include "xtop/profile/exit_names.h"
 #include "xtop/query/filter.h"
 #include "xtop/query/selection.h"
@@ -21,7 +22,9 @@
 
 #define BAR_CELLS 40 /* cells of the histogram's longest bar */
 
-enum exits_line { EXITS_REASON, EXITS_FUNCTION, EXITS_VCPU, EXITS_BUCKET };
+/* Rows of two kinds are the first part; vCPUs and the histogram are a part each. */
+enum exits_part { EXITS_REASONS, EXITS_VCPUS, EXITS_BUCKETS };
+enum exits_kind { EXITS_REASON, EXITS_FUNCTION };
 
 /* What rows are sorted by; in the order of the columns. */
 enum exits_sort { EXITS_BY_RATE, EXITS_BY_TIME, EXITS_BY_P99, EXITS_BY_LONGEST, N_EXITS_SORTS };
@@ -33,19 +36,10 @@ struct exits_shown {
 	size_t first_cause, n_causes;
 };
 
-/* A line of the list. */
-struct exits_line_row {
-	enum exits_line kind;
-	size_t index; /* in shown[], in the table's causes[], a vCPU, or a power of two */
-	uint64_t key;
-	uint32_t frame; /* EXITS_FUNCTION: the function; else FRAME_NONE */
-};
-
 struct view_exits {
 	struct view view;
-	struct list list;
-	struct exits_line_row *rows;
-	size_t n_rows, n_before_vcpus, n_before_buckets;
+	struct rows
+		rows; /* index: in shown[], in the table's causes[], a vCPU, or a power of two */
 	enum exits_sort sort;
 	bool sorted; /* the user chose SORT */
 	size_t n_shown;
@@ -53,7 +47,6 @@ struct view_exits {
 	struct exits_weight sum;   /* weight that the filter leaves of all reasons */
 	struct exit_reason open;   /* the reason whose functions are shown */
 	bool is_open;
-	int first_row;
 };
 
 static struct view_exits *view_exits(struct view *view)
@@ -71,28 +64,13 @@ static void exits_view_deinit(struct view *view)
 {
 	struct view_exits *exits = view_exits(view);
 
-	free(exits->rows);
+	rows_deinit(&exits->rows);
 	free(exits->shown);
-	exits->rows = NULL;
 	exits->shown = NULL;
-	exits->n_rows = exits->n_before_vcpus = exits->n_before_buckets = exits->n_shown = 0;
+	exits->n_shown = 0;
 }
 
 /* --- update ----------------------------------------------------------------------------------- */
-
-static uint64_t exits_key(const void *context, size_t row)
-{
-	const struct view_exits *exits = context;
-
-	return row < exits->n_rows ? exits->rows[row].key : UINT64_MAX;
-}
-
-static uint32_t exits_frame(const void *context, size_t row)
-{
-	const struct view_exits *exits = context;
-
-	return row < exits->n_rows ? exits->rows[row].frame : FRAME_NONE;
-}
 
 static uint64_t exits_reason_key(const struct exit_reason *reason)
 {
@@ -103,12 +81,6 @@ static uint64_t exits_reason_key(const struct exit_reason *reason)
 static bool exits_is_open(const struct view_exits *exits, const struct exit_reason *reason)
 {
 	return exits->is_open && exits_reason_key(reason) == exits_reason_key(&exits->open);
-}
-
-static void exits_add_line(struct view_exits *exits, enum exits_line kind, size_t index,
-			   uint64_t key, uint32_t frame)
-{
-	exits->rows[exits->n_rows++] = (struct exits_line_row){ kind, index, key, frame };
 }
 
 static uint64_t exits_place_key(const struct exits_place *place)
@@ -206,14 +178,28 @@ static void exits_add_reason(struct view_exits *exits, const struct ui_model *mo
 	const struct exit_reason *reason = &table->rows[shown->reason].reason;
 	uint64_t key = exits_reason_key(reason);
 
-	exits_add_line(exits, EXITS_REASON, index, key, FRAME_NONE);
+	rows_add(&exits->rows,
+		 (struct rows_row){
+			 .kind = EXITS_REASON, .index = index, .key = key, .frame = FRAME_NONE });
 	if (!exits_is_open(exits, reason))
 		return;
 	for (size_t i = shown->first_cause; i < shown->first_cause + shown->n_causes; i++)
 		if (exits_passes(model, &table->causes[i].place))
-			exits_add_line(exits, EXITS_FUNCTION, i,
-				       key ^ exits_place_key(&table->causes[i].place),
-				       table->causes[i].place.frame);
+			rows_add(&exits->rows,
+				 (struct rows_row){ .kind = EXITS_FUNCTION,
+						    .index = i,
+						    .key = key ^
+							   exits_place_key(&table->causes[i].place),
+						    .frame = table->causes[i].place.frame });
+}
+
+/* Rows of a vCPU, or of a power of two. */
+static void exits_add_number(struct view_exits *exits, enum exits_part part, size_t number)
+{
+	rows_add(&exits->rows, (struct rows_row){ .part = part,
+						  .index = number,
+						  .key = ~(uint64_t)(1000 * part + number),
+						  .frame = FRAME_NONE });
 }
 
 static void exits_add_buckets(struct view_exits *exits, const struct exits_table *table)
@@ -227,7 +213,7 @@ static void exits_add_buckets(struct view_exits *exits, const struct exits_table
 		last = i;
 	}
 	for (size_t i = first; i <= last; i++)
-		exits_add_line(exits, EXITS_BUCKET, i, ~(uint64_t)(1000 + i), FRAME_NONE);
+		exits_add_number(exits, EXITS_BUCKETS, i);
 }
 
 static void exits_arrange(struct view_exits *exits, const struct ui_model *model)
@@ -241,10 +227,8 @@ static void exits_arrange(struct view_exits *exits, const struct ui_model *model
 	qsort_r(exits->shown, exits->n_shown, sizeof(exits->shown[0]), exits_compare, &order);
 	for (size_t i = 0; i < exits->n_shown; i++)
 		exits_add_reason(exits, model, i);
-	exits->n_before_vcpus = exits->n_rows;
 	for (size_t i = 0; i < table->n_vcpus && i < GUEST_MAX_VCPUS; i++)
-		exits_add_line(exits, EXITS_VCPU, i, ~(uint64_t)i, FRAME_NONE);
-	exits->n_before_buckets = exits->n_rows;
+		exits_add_number(exits, EXITS_VCPUS, i);
 	exits_add_buckets(exits, table);
 }
 
@@ -255,14 +239,14 @@ static struct xtop_error *exits_update(struct view *view, const struct ui_model 
 
 	exits_view_deinit(view);
 	if (table) {
-		exits->rows = calloc(table->n_rows + table->n_causes + GUEST_MAX_VCPUS + EXITS_LOG2,
-				     sizeof(*exits->rows));
 		exits->shown = calloc(table->n_rows + 1, sizeof(*exits->shown));
-		if (!exits->rows || !exits->shown)
+		if (!exits->shown ||
+		    !rows_begin(&exits->rows,
+				table->n_rows + table->n_causes + GUEST_MAX_VCPUS + EXITS_LOG2))
 			return error_create("no memory for the view of exits");
 		exits_arrange(exits, model);
 	}
-	list_update(&exits->list, exits->n_rows, exits_key, exits);
+	rows_end(&exits->rows);
 	return NULL;
 }
 
@@ -405,27 +389,28 @@ static void exits_draw_header(const struct view_exits *exits, struct canvas *can
 		   STYLE_HEADER, "Reason, functions");
 }
 
-static void exits_draw_title(struct canvas *canvas, int row, const char *text)
+static void exits_draw_head(struct canvas *canvas, int row, unsigned part)
 {
 	canvas_fill(canvas, row, 0, canvas_columns(canvas), STYLE_HEADER);
-	canvas_put(canvas, row, 1, canvas_columns(canvas) - 1, STYLE_HEADER, text);
+	canvas_put(canvas, row, 1, canvas_columns(canvas) - 1, STYLE_HEADER,
+		   part == EXITS_VCPUS ? "vCPU      Waits      Mean   Median      99 %  Longest"
+					 "  Who ran then"
+				       : "Waits that took from, to      Waits");
 }
 
-static void exits_draw_row(struct view_exits *exits, const struct ui_model *model, size_t index,
-			   struct canvas *canvas, int row)
+static void exits_draw_row(struct view *view, const struct ui_model *model,
+			   const struct rows_row *line, struct canvas *canvas, int row)
 {
-	const struct exits_line_row *line = &exits->rows[index];
+	const struct view_exits *exits = view_exits(view);
 
-	if (line->kind == EXITS_REASON)
-		exits_draw_reason(exits, model, &exits->shown[line->index], canvas, row);
-	else if (line->kind == EXITS_FUNCTION)
-		exits_draw_function(model, &exits_of(model)->causes[line->index], canvas, row);
-	else if (line->kind == EXITS_VCPU)
+	if (line->part == EXITS_VCPUS)
 		exits_draw_vcpu(model, line->index, canvas, row);
-	else
+	else if (line->part == EXITS_BUCKETS)
 		exits_draw_bucket(model, line->index, canvas, row);
-	if (index == exits->list.selected)
-		view_mark_row(canvas, row, 0, canvas_columns(canvas));
+	else if (line->kind == EXITS_REASON)
+		exits_draw_reason(exits, model, &exits->shown[line->index], canvas, row);
+	else
+		exits_draw_function(model, &exits_of(model)->causes[line->index], canvas, row);
 }
 
 static void exits_draw_summary(const struct view_exits *exits, const struct ui_model *model,
@@ -503,10 +488,10 @@ static void exits_draw(struct view *view, const struct ui_model *model, struct c
 {
 	struct view_exits *exits = view_exits(view);
 	const char *obstacle = exits_find_obstacle(model);
+	const struct rows_drawing drawing = { view, exits_draw_row, exits_draw_head };
 	size_t page = area.rows > 5 ? (size_t)area.rows - 5 : 0;
 	int row = area.row;
 
-	exits->first_row = area.row + 3;
 	if (obstacle) {
 		canvas_put(canvas, row + 1, 2, area.columns - 2, STYLE_NORMAL, obstacle);
 		return;
@@ -514,16 +499,7 @@ static void exits_draw(struct view *view, const struct ui_model *model, struct c
 	exits_draw_summary(exits, model, canvas, row++);
 	exits_draw_longest(model, canvas, row++);
 	exits_draw_header(exits, canvas, row++);
-	list_show(&exits->list, page);
-	for (size_t i = exits->list.top; i < exits->list.n && i < exits->list.top + page; i++) {
-		if (i == exits->n_before_vcpus)
-			exits_draw_title(canvas, row++,
-					 "vCPU      Waits      Mean   Median      99 %  Longest"
-					 "  Who ran then");
-		if (i == exits->n_before_buckets)
-			exits_draw_title(canvas, row++, "Waits that took from, to      Waits");
-		exits_draw_row(exits, model, i, canvas, row++);
-	}
+	rows_draw(&exits->rows, &drawing, model, canvas, row, page);
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
@@ -531,17 +507,17 @@ static void exits_draw(struct view *view, const struct ui_model *model, struct c
 /* Shows or hides the functions of the selected reason. */
 static struct request exits_unfold(struct view_exits *exits, const struct ui_model *model)
 {
-	size_t row = exits->list.selected;
+	const struct rows_row *line = rows_selected(&exits->rows);
 	const struct exit_reason *reason;
 
-	if (!exits_of(model) || row >= exits->n_before_vcpus)
+	if (!exits_of(model) || !line || line->part != EXITS_REASONS)
 		return request_of(REQUEST_NONE);
-	while (exits->rows[row].kind == EXITS_FUNCTION)
-		row--;
-	reason = &exits_of(model)->rows[exits->shown[exits->rows[row].index].reason].reason;
+	while (line->kind == EXITS_FUNCTION)
+		line--;
+	reason = &exits_of(model)->rows[exits->shown[line->index].reason].reason;
 	exits->is_open = !exits_is_open(exits, reason);
 	exits->open = *reason;
-	list_select(&exits->list, row);
+	list_select(&exits->rows.list, (size_t)(line - exits->rows.rows));
 	return request_of(REQUEST_UPDATE);
 }
 
@@ -557,17 +533,26 @@ static struct request exits_handle(struct view *view, const struct ui_model *mod
 				   struct request request)
 {
 	struct view_exits *exits = view_exits(view);
-	bool of_function = exits_frame(exits, exits->list.selected) != FRAME_NONE;
+	const struct rows_row *selected = rows_selected(&exits->rows);
+	uint32_t frame = selected ? selected->frame : FRAME_NONE;
 
 	if (request.code == REQUEST_ANNOTATE)
-		return view_annotation_of(exits_frame(exits, exits->list.selected));
+		return view_annotation_of(frame);
 	if (request.code == REQUEST_SORT_LEFT)
 		return exits_sort_by(exits, -1);
 	if (request.code == REQUEST_SORT_RIGHT || request.code == REQUEST_SORT_NEXT)
 		return exits_sort_by(exits, 1);
-	if (request.code == REQUEST_UNFOLD || (request.code == REQUEST_OPEN && !of_function))
+	if (request.code == REQUEST_UNFOLD || (request.code == REQUEST_OPEN && frame == FRAME_NONE))
 		return exits_unfold(exits, model);
-	return view_handle_list(&exits->list, model, request, exits_frame);
+	return rows_handle(&exits->rows, model, request);
+}
+
+static struct request exits_click(struct view *view, const struct ui_model *model, int row,
+				  int column)
+{
+	(void)model;
+	(void)column;
+	return rows_click(&view_exits(view)->rows, row);
 }
 
 /* clang-format off */
@@ -593,5 +578,6 @@ const struct view_ops exits_ops = {
 	.update = exits_update,
 	.draw = exits_draw,
 	.handle = exits_handle,
+	.click = exits_click,
 	.deinit = exits_view_deinit,
 };

@@ -12,6 +12,7 @@
 
 #include "ui/figures.h"
 #include "ui/view.h"
+#include "ui/views/rows.h"
 #include "xtop/query/locks.h"
 
 #define NARROW 60 /* columns below which mean and number of waits are left out */
@@ -21,22 +22,14 @@
 enum { AT_NOW = 1, AT_MEAN = 6, AT_LONGEST = 14, AT_SEEN = 24, AT_TEXT = 32 };
 enum { AT_NARROW_LONGEST = 6, AT_NARROW_TEXT = 16 };
 
-/* A line of the forest, or a function of the stack below the line. */
-struct locks_row {
-	size_t line;
-	bool is_stack;
-	uint64_t key;  /* key for the list */
-	uint32_t site; /* function whose callers Enter opens */
-};
+/* A function of the stack has the line of its task. */
+enum locks_kind { LOCKS_LINE, LOCKS_STACK };
 
 struct view_locks {
 	struct view view;
 	struct locks_forest forest;
-	struct locks_row *rows;
-	size_t n_rows;
+	struct rows rows;  /* index: a line of the forest */
 	uint32_t open_pid; /* task whose stack is shown; 0 if none is */
-	struct list list;
-	int first_row;
 };
 
 static struct view_locks *view_locks(struct view *view)
@@ -48,27 +41,11 @@ static void locks_view_deinit(struct view *view)
 {
 	struct view_locks *locks = view_locks(view);
 
-	free(locks->rows);
-	locks->rows = NULL;
-	locks->n_rows = 0;
+	rows_deinit(&locks->rows);
 	locks_deinit(&locks->forest);
 }
 
 /* --- update ----------------------------------------------------------------------------------- */
-
-static uint64_t locks_key(const void *context, size_t row)
-{
-	const struct view_locks *locks = context;
-
-	return row < locks->n_rows ? locks->rows[row].key : UINT64_MAX;
-}
-
-static uint32_t locks_frame(const void *context, size_t row)
-{
-	const struct view_locks *locks = context;
-
-	return row < locks->n_rows ? locks->rows[row].site : FRAME_NONE;
-}
 
 static uint64_t locks_key_of(const struct snapshot_waits *waits, const struct locks_line *line)
 {
@@ -112,18 +89,18 @@ static void locks_add_rows(struct view_locks *locks, const struct snapshot_waits
 	const struct snapshot_lock_task *task = locks_task_of(waits, line);
 	uint64_t key = locks_key_of(waits, line);
 
-	locks->rows[locks->n_rows++] = (struct locks_row){
-		.line = number,
-		.key = key,
-		.site = line->kind == LOCKS_LOCK ? FRAME_NONE : waits->lock_tasks[line->task].site,
-	};
+	rows_add(&locks->rows,
+		 (struct rows_row){ .kind = LOCKS_LINE,
+				    .index = number,
+				    .key = key,
+				    .frame = line->kind == LOCKS_LOCK
+						     ? FRAME_NONE
+						     : waits->lock_tasks[line->task].site });
 	for (uint32_t i = 0; open && i < task->n_frames; i++)
-		locks->rows[locks->n_rows++] = (struct locks_row){
-			.line = number,
-			.is_stack = true,
-			.key = key ^ (uint64_t)(i + 1) << 40,
-			.site = task->frames[i],
-		};
+		rows_add(&locks->rows, (struct rows_row){ .kind = LOCKS_STACK,
+							  .index = number,
+							  .key = key ^ (uint64_t)(i + 1) << 40,
+							  .frame = task->frames[i] });
 }
 
 static struct xtop_error *locks_update(struct view *view, const struct ui_model *model)
@@ -135,17 +112,14 @@ static struct xtop_error *locks_update(struct view *view, const struct ui_model 
 
 	locks_view_deinit(view);
 	error = locks_build(model->all, &locks->forest);
-	if (!error) {
-		locks->rows = calloc(locks->forest.n + SNAPSHOT_LOCK_FRAMES, sizeof(*locks->rows));
-		if (!locks->rows) {
-			locks_view_deinit(view);
-			error = error_create("no memory for the view of locks");
-		}
+	if (!error && !rows_begin(&locks->rows, locks->forest.n + SNAPSHOT_LOCK_FRAMES)) {
+		locks_view_deinit(view);
+		error = error_create("no memory for the view of locks");
 	}
 	open = locks_find_open(locks, waits);
 	for (size_t i = 0; i < locks->forest.n; i++)
 		locks_add_rows(locks, waits, i, i == open);
-	list_update(&locks->list, locks->n_rows, locks_key, locks);
+	rows_end(&locks->rows);
 	return error;
 }
 
@@ -254,21 +228,18 @@ static void locks_draw_line(const struct ui_model *model, const struct locks_lin
 		canvas_put_name(canvas, row, at, canvas_columns(canvas) - at, style, text);
 }
 
-static void locks_draw_row(const struct view_locks *locks, const struct ui_model *model,
-			   struct canvas *canvas, size_t index, int row)
+static void locks_draw_row(struct view *view, const struct ui_model *model,
+			   const struct rows_row *row, struct canvas *canvas, int screen_row)
 {
-	const struct locks_row *at_row = &locks->rows[index];
-	const struct locks_line *line = &locks->forest.lines[at_row->line];
+	const struct locks_line *line = &view_locks(view)->forest.lines[row->index];
 	int at = (canvas_columns(canvas) < NARROW ? AT_NARROW_TEXT : AT_TEXT) +
 		 INDENT * (int)line->depth;
 
-	if (at_row->is_stack)
-		locks_draw_frame(model, canvas, row, at + INDENT, at_row->site);
+	if (row->kind == LOCKS_STACK)
+		locks_draw_frame(model, canvas, screen_row, at + INDENT, row->frame);
 	else
-		locks_draw_line(model, line, canvas, row, at,
-				locks_style(model, line, at_row->site));
-	if (index == locks->list.selected)
-		view_mark_row(canvas, row, 0, canvas_columns(canvas));
+		locks_draw_line(model, line, canvas, screen_row, at,
+				locks_style(model, line, row->frame));
 }
 
 static const char *locks_empty_reason(const struct ui_model *model)
@@ -300,10 +271,10 @@ static void locks_draw(struct view *view, const struct ui_model *model, struct c
 		       struct area area)
 {
 	struct view_locks *locks = view_locks(view);
+	const struct rows_drawing drawing = { .view = view, .draw = locks_draw_row };
 	size_t page = area.rows > 2 ? (size_t)area.rows - 2 : 0;
 
 	locks_draw_header(canvas, area);
-	locks->first_row = area.row + 1;
 	if (model->all && model->all->waits && area.rows > 2 && !model->all->waits->unsupported)
 		locks_draw_summary(locks, model, canvas, area.row + area.rows - 1);
 	if (!model->all || !locks->forest.n) {
@@ -311,10 +282,7 @@ static void locks_draw(struct view *view, const struct ui_model *model, struct c
 			   locks_empty_reason(model));
 		return;
 	}
-	list_show(&locks->list, page);
-	for (size_t i = 0; i < page && locks->list.top + i < locks->list.n; i++)
-		locks_draw_row(locks, model, canvas, locks->list.top + i,
-			       locks->first_row + (int)i);
+	rows_draw(&locks->rows, &drawing, model, canvas, area.row + 1, page);
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
@@ -323,18 +291,17 @@ static void locks_draw(struct view *view, const struct ui_model *model, struct c
 static struct request locks_unfold(struct view_locks *locks, const struct ui_model *model)
 {
 	const struct snapshot_lock_task *task = NULL;
-	size_t row = locks->list.selected;
+	const struct rows_row *row = rows_selected(&locks->rows);
 
-	if (model->all && row < locks->n_rows)
-		task = locks_task_of(model->all->waits,
-				     &locks->forest.lines[locks->rows[row].line]);
+	if (model->all && row)
+		task = locks_task_of(model->all->waits, &locks->forest.lines[row->index]);
 	if (!task)
 		return request_of(REQUEST_NONE);
 	if (!task->n_frames && task->pid != locks->open_pid)
 		return view_message("The stack of task %u is not known.", task->pid);
-	while (locks->rows[row].is_stack)
+	while (row->kind == LOCKS_STACK)
 		row--;
-	list_select(&locks->list, row);
+	list_select(&locks->rows.list, (size_t)(row - locks->rows.rows));
 	locks->open_pid = task->pid == locks->open_pid ? 0 : task->pid;
 	return request_of(REQUEST_UPDATE);
 }
@@ -344,17 +311,15 @@ static struct request locks_handle(struct view *view, const struct ui_model *mod
 {
 	if (request.code == REQUEST_UNFOLD)
 		return locks_unfold(view_locks(view), model);
-	return view_handle_list(&view_locks(view)->list, model, request, locks_frame);
+	return rows_handle(&view_locks(view)->rows, model, request);
 }
 
 static struct request locks_click(struct view *view, const struct ui_model *model, int row,
 				  int column)
 {
-	struct view_locks *locks = view_locks(view);
-
 	(void)model;
 	(void)column;
-	return view_click_list(&locks->list, row - locks->first_row, locks_frame);
+	return rows_click(&view_locks(view)->rows, row);
 }
 
 /* clang-format off */

@@ -11,16 +11,18 @@
 
 #include "ui/figures.h"
 #include "ui/view.h"
+#include "ui/views/rows.h"
 #include "xtop/query/takers_advice.h"
 
 #define TAKERS_FEW_ROWS 4
 #define NARROW 60 /* columns below which weights, caps and affinities are left out */
 
+enum takers_part { TAKERS_TAKERS, TAKERS_VCPUS };
+
 struct view_takers {
 	struct view view;
-	struct list list; /* the takers, then the vCPUs */
+	struct rows rows; /* index: in the table's takers[], or in its vcpus[] */
 	struct takers_advice advice;
-	int first_row;
 };
 
 static struct view_takers *view_takers(struct view *view)
@@ -45,23 +47,40 @@ static size_t takers_count(const struct takers_table *table, bool totals)
 	return n;
 }
 
-static size_t takers_count_vcpus(const struct takers_table *table)
+static void takers_view_deinit(struct view *view)
 {
-	return table->n_vcpus < GUEST_MAX_VCPUS ? table->n_vcpus : GUEST_MAX_VCPUS;
+	rows_deinit(&view_takers(view)->rows);
+}
+
+static void takers_add_rows(struct rows *rows, const struct takers_table *table, bool totals)
+{
+	size_t n = takers_count(table, totals);
+
+	for (size_t i = 0; i < n; i++)
+		rows_add(rows, (struct rows_row){ .part = TAKERS_TAKERS,
+						  .index = i,
+						  .key = table->takers[i].domid,
+						  .frame = FRAME_NONE });
+	for (size_t i = 0; i < table->n_vcpus && i < GUEST_MAX_VCPUS; i++)
+		rows_add(rows, (struct rows_row){ .part = TAKERS_VCPUS,
+						  .index = i,
+						  .key = ~(uint64_t)i,
+						  .frame = FRAME_NONE });
 }
 
 static struct xtop_error *takers_update(struct view *view, const struct ui_model *model)
 {
 	struct view_takers *takers = view_takers(view);
 	const struct takers_table *table = takers_of(model);
-	size_t n = 0;
 
 	takers->advice.n = 0;
+	if (!rows_begin(&takers->rows, TAKERS_MAX + GUEST_MAX_VCPUS))
+		return error_create("no memory for the view of neighbours");
 	if (table) {
-		n = takers_count(table, model->shares.totals) + takers_count_vcpus(table);
+		takers_add_rows(&takers->rows, table, model->shares.totals);
 		takers_advise(table, model->shares.totals, &takers->advice);
 	}
-	list_update(&takers->list, n, NULL, NULL);
+	rows_end(&takers->rows);
 	return NULL;
 }
 
@@ -124,12 +143,12 @@ static void takers_draw_vcpu(const struct ui_model *model, size_t index, struct 
 	canvas_put_name(canvas, row, at + 2, canvas_columns(canvas) - at - 2, STYLE_NORMAL, text);
 }
 
-static void takers_draw_headers(struct canvas *canvas, int row, bool of_vcpus)
+static void takers_draw_head(struct canvas *canvas, int row, unsigned part)
 {
 	bool narrow = canvas_columns(canvas) < NARROW;
 
 	canvas_fill(canvas, row, 0, canvas_columns(canvas), STYLE_HEADER);
-	if (of_vcpus)
+	if (part == TAKERS_VCPUS)
 		canvas_put(canvas, row, 1, canvas_columns(canvas) - 1, STYLE_HEADER,
 			   narrow ? "vCPU  CPU  Steal  Taken by"
 				  : "vCPU  CPU  Steal  Longest  May run   Taken by");
@@ -139,28 +158,14 @@ static void takers_draw_headers(struct canvas *canvas, int row, bool of_vcpus)
 				  : "Share     ±    CPUs  Weight   Cap  Neighbour");
 }
 
-/* Draws the rows that fit into ROWS, and the header of the vCPUs between. Returns the next row. */
-static int takers_draw_rows(struct view_takers *takers, const struct ui_model *model,
-			    struct canvas *canvas, int row, int rows)
+static void takers_draw_row(struct view *view, const struct ui_model *model,
+			    const struct rows_row *line, struct canvas *canvas, int row)
 {
-	const struct takers_table *table = takers_of(model);
-	size_t n = takers_count(table, model->shares.totals);
-	size_t page = rows > 1 ? (size_t)rows - 1 : 0;
-	struct list *list = &takers->list;
-
-	list_show(list, page);
-	for (size_t i = list->top; i < list->n && i < list->top + page; i++) {
-		if (i == n)
-			takers_draw_headers(canvas, row++, true);
-		if (i < n)
-			takers_draw_taker(model, &table->takers[i], canvas, row);
-		else
-			takers_draw_vcpu(model, i - n, canvas, row);
-		if (i == list->selected)
-			view_mark_row(canvas, row, 0, canvas_columns(canvas));
-		row++;
-	}
-	return row;
+	(void)view;
+	if (line->part == TAKERS_TAKERS)
+		takers_draw_taker(model, &takers_of(model)->takers[line->index], canvas, row);
+	else
+		takers_draw_vcpu(model, line->index, canvas, row);
 }
 
 static void takers_draw_summary(const struct takers_table *table, bool totals,
@@ -242,22 +247,24 @@ static void takers_draw(struct view *view, const struct ui_model *model, struct 
 			struct area area)
 {
 	struct view_takers *takers = view_takers(view);
+	const struct rows_drawing drawing = { view, takers_draw_row, takers_draw_head };
 	const char *obstacle = takers_find_obstacle(model);
 	int row = area.row, lines = 0, rows = area.rows - 2;
 
-	takers->first_row = area.row + 2;
 	if (obstacle) {
 		canvas_put(canvas, row + 1, 2, area.columns - 2, STYLE_NORMAL, obstacle);
 		return;
 	}
 	takers_draw_summary(takers_of(model), model->shares.totals, canvas, row++);
-	takers_draw_headers(canvas, row++, false);
+	takers_draw_head(canvas, row++, TAKERS_TAKERS);
 	for (size_t i = 0; i < takers->advice.n; i++)
 		lines += takers_count_lines(takers->advice.lines[i], area.columns - 2);
 	/* Where there is little room, some rows are worth more than all of the advice. */
 	if (rows > TAKERS_FEW_ROWS)
 		rows = rows - lines > TAKERS_FEW_ROWS ? rows - lines : TAKERS_FEW_ROWS;
-	row = takers_draw_rows(takers, model, canvas, row, rows) + 1;
+	row = rows_draw(&takers->rows, &drawing, model, canvas, row,
+			rows > 1 ? (size_t)rows - 1 : 0) +
+	      1;
 	for (size_t i = 0; i < takers->advice.n && row < area.row + area.rows; i++)
 		row = takers_draw_advice(takers->advice.lines[i], canvas, area, row);
 }
@@ -267,9 +274,7 @@ static void takers_draw(struct view *view, const struct ui_model *model, struct 
 static struct request takers_handle(struct view *view, const struct ui_model *model,
 				    struct request request)
 {
-	(void)model;
-	return list_request(&view_takers(view)->list, request.code) ? request_of(REQUEST_NONE)
-								    : request;
+	return rows_handle(&view_takers(view)->rows, model, request);
 }
 
 const struct view_ops takers_ops = {
@@ -277,9 +282,13 @@ const struct view_ops takers_ops = {
 	.size = sizeof(struct view_takers),
 	.traits = VIEW_GUEST | VIEW_ENDS_RANGE | VIEW_BACK_BY_LEFT,
 	.needs = VIEW_NEEDS_TAKERS,
-	.opener = { KEYS_VIEWS, { 'T' }, .request = REQUEST_VIEW, .views = VIEW_GUEST,
+	.opener = { KEYS_VIEWS,
+		    { 'T' },
+		    .request = REQUEST_VIEW,
+		    .views = VIEW_GUEST,
 		    .opens = &takers_ops },
 	.update = takers_update,
 	.draw = takers_draw,
 	.handle = takers_handle,
+	.deinit = takers_view_deinit,
 };

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Rows of a view that come in parts, such as reasons, then vCPUs: a list with the rows' keys and
+ * functions. A head stands between two parts.
+ */
+#ifndef UI_VIEWS_ROWS_H
+#define UI_VIEWS_ROWS_H
+
+#include "ui/view.h"
+
+struct rows_row {
+	unsigned part, kind; /* a part may have rows of several kinds */
+	size_t index;        /* what the view knows the row by */
+	uint64_t key;        /* tells the row apart, also in another order */
+	uint32_t frame;      /* its function; FRAME_NONE: none */
+};
+
+/* Zeroed at first. */
+struct rows {
+	struct list list;
+	struct rows_row *rows;
+	size_t n;
+	int first_line; /* on the screen, at the last rows_draw() */
+};
+
+void rows_deinit(struct rows *rows);
+/* Forgets the rows, and makes room for MOST. False: out of memory. */
+bool rows_begin(struct rows *rows, size_t most);
+void rows_add(struct rows *rows, struct rows_row row);
+/* All rows were added. */
+void rows_end(struct rows *rows);
+/* The selected row; NULL if there is none. */
+const struct rows_row *rows_selected(const struct rows *rows);
+
+typedef void rows_draw_fn(struct view *view, const struct ui_model *model,
+			  const struct rows_row *row, struct canvas *canvas, int line);
+typedef void rows_draw_head_fn(struct canvas *canvas, int line, unsigned part);
+struct rows_drawing {
+	struct view *view;
+	rows_draw_fn *draw;
+	rows_draw_head_fn *draw_head; /* NULL: there is one part */
+};
+/*
+ * Draws the rows around the selected one from LINE on, as many as PAGE, besides the heads. Returns
+ * the line after them.
+ */
+int rows_draw(struct rows *rows, const struct rows_drawing *drawing, const struct ui_model *model,
+	      struct canvas *canvas, int line, size_t page);
+/* As view_handle_list() and view_click_list(); LINE is the screen's. */
+struct request rows_handle(struct rows *rows, const struct ui_model *model, struct request request);
+struct request rows_click(struct rows *rows, int line);
+
+#endif
