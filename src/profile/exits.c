@@ -551,6 +551,46 @@ void exits_name_rows(struct exits *exits, exits_name_row_fn *name, void *context
 	}
 }
 
+/* --- better names ----------------------------------------------------------------------------- */
+
+static void exits_merge(struct exits_pair *into, const struct exits_pair *from)
+{
+	into->cause.total.count += from->cause.total.count;
+	into->cause.total.ns += from->cause.total.ns;
+	into->cause.live.ns += from->cause.live.ns;
+	into->last.count += from->last.count;
+	into->last.ns += from->last.ns;
+	into->live_count += from->live_count;
+}
+
+/* The pairs move to the front: none is overwritten before it was read. */
+void exits_rename(struct exits *exits, uint32_t (*better)(void *context, uint32_t frame),
+		  void *context)
+{
+	size_t n = exits->n_pairs;
+	bool changed = false;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t *frame = &exits->pairs[i].cause.place.frame, now = better(context, *frame);
+
+		changed |= now != *frame;
+		*frame = now;
+	}
+	if (!changed)
+		return;
+	hash_table_deinit(&exits->pair_index);
+	exits->n_pairs = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct exits_pair pair = exits->pairs[i], *into;
+
+		into = exits_find_or_add_cause(exits, pair.cause.row, pair.cause.place);
+		if (into)
+			exits_merge(into, &pair);
+		else
+			exits->refused += pair.cause.total.count;
+	}
+}
+
 /* --- the table -------------------------------------------------------------------------------- */
 
 /* LIVE_COUNT keeps the fraction: without it a rare exit would be forgotten at the next table. */

@@ -179,6 +179,7 @@ static void resolver_rename(struct resolver *resolver)
 		sample_log_rename(resolver->settings.log, names_find_better, resolver->names);
 	if (resolver->waits)
 		waits_rename(resolver->waits);
+	resolver_rename_exits(resolver);
 }
 
 /* --- tasks that wait -------------------------------------------------------------------------- */

@@ -260,6 +260,12 @@ void resolver_add_xen_rows(struct resolver *resolver, struct snapshot *snapshot)
 		xen_rows_add(snapshot, resolver->exits->frame, resolver->settings.half_life_ns);
 }
 
+void resolver_rename_exits(struct resolver *resolver)
+{
+	if (resolver->exits && resolver->exits->exits)
+		exits_rename(resolver->exits->exits, names_find_better, resolver->names);
+}
+
 void resolver_reset_exits(struct resolver *resolver)
 {
 	if (!resolver->exits)

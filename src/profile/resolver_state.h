@@ -77,6 +77,8 @@ struct exits_table *resolver_get_exits(const struct resolver *resolver);
 bool resolver_is_xen_row(const struct resolver *resolver, uint32_t frame);
 /* Puts rows "[xen]" into SNAPSHOT, which is complete. */
 void resolver_add_xen_rows(struct resolver *resolver, struct snapshot *snapshot);
+/* Replaces functions of exits by those with a better name. */
+void resolver_rename_exits(struct resolver *resolver);
 void resolver_reset_exits(struct resolver *resolver);
 void resolver_destroy_exits(struct resolver *resolver);
 

@@ -372,6 +372,39 @@ static void test_rare(void)
 	exits_destroy(exits);
 }
 
+static uint32_t better(void *context, uint32_t frame)
+{
+	(void)context;
+	return frame == 0x81002 || frame == 0x81003 ? 0x81004 : frame;
+}
+
+static void test_rename(void)
+{
+	static const uint64_t addresses[] = { 0xffffffff81001000, 0xffffffff81002000,
+					      0xffffffff81003000, 0xffffffff81004000 };
+	struct exits *exits = make_exits(false);
+	struct exits_table *table;
+
+	begin();
+	put_runstate(GUEST, 1, 1, 0);
+	for (unsigned i = 0; i < 10; i++)
+		put_msr_write(0x80b, addresses[i % 4], i % 4 ? 2 : 200);
+	exits_table_destroy(add_all(exits, 0));
+	exits_rename(exits, better, NULL);
+	begin();
+	put_msr_write(0x80b, addresses[3], 2);
+	table = add_all(exits, 0);
+	check(table->n_causes == 2 && table->causes[0].place.frame == 0x81001 &&
+		      table->causes[1].place.frame == 0x81004,
+	      "functions with one name become one");
+	check(table->causes[0].total.count == 3 && table->causes[1].total.count == 8 &&
+		      table->causes[1].live.count == 8,
+	      "%" PRIu64 " exits", table->causes[1].total.count);
+	check(fabs(table->causes[1].total.ns - 16e3) < 1, "%.0f ns", table->causes[1].total.ns);
+	exits_table_destroy(table);
+	exits_destroy(exits);
+}
+
 int main(void)
 {
 	test_long_wait();
@@ -381,6 +414,7 @@ int main(void)
 	test_waits();
 	test_pause();
 	test_rare();
+	test_rename();
 	test_vmx();
 	test_hostile();
 	return tap_done();

@@ -101,6 +101,9 @@ void exits_add(struct exits *exits, unsigned cpu, const void *bytes, size_t size
 typedef uint32_t exits_name_row_fn(void *context, const struct exit_reason *reason);
 /* Sets the frames of the rows that came since the last call. */
 void exits_name_rows(struct exits *exits, exits_name_row_fn *name, void *context);
+/* Replaces functions by those with a better name, as profile_rename() does. */
+void exits_rename(struct exits *exits, uint32_t (*better)(void *context, uint32_t frame),
+		  void *context);
 void exits_reset(struct exits *exits);
 /* Makes a table, which exits_table_destroy() frees; NULL: out of memory. */
 struct exits_table *exits_get(struct exits *exits);
