@@ -3,7 +3,8 @@
  * Makes the Xen that runs look like one with other domctl and sysctl interfaces, for a program
  * started with LD_PRELOAD: only the versions OTHER_XEN="DOMCTL SYSCTL" (hexadecimal) are taken;
  * without that variable none is. The calls are passed on with the versions of the Xen that runs,
- * which REAL_XEN has in the same form. Layouts stay as they are.
+ * which REAL_XEN has in the same form. Layouts stay as they are. REFUSED="COMMAND ERRNO" (decimal)
+ * refuses a sysctl, and leaves versions alone if OTHER_XEN is not set.
  *
  * Source: Xen 4.17 xen/common/domctl.c, sysctl.c (-EACCES unless interface_version is its own).
  */
@@ -41,11 +42,27 @@ static bool has_version(unsigned int op)
 	return op == __HYPERVISOR_domctl || op == __HYPERVISOR_sysctl;
 }
 
+/* Sets errno, and returns true, if the environment refuses the call. */
+static bool is_refused(unsigned int op, const struct call *call)
+{
+	const char *refused = getenv("REFUSED");
+	unsigned int command;
+	int error;
+
+	if (op != __HYPERVISOR_sysctl || !refused ||
+	    sscanf(refused, "%u %d", &command, &error) != 2 || call->cmd != command)
+		return false;
+	errno = error;
+	return true;
+}
+
 /* Gives the call the version of the real Xen, or one that no Xen has. Returns the old one. */
 static uint32_t translate(unsigned int op, struct call *call)
 {
 	uint32_t version = call->version;
 
+	if (getenv("REFUSED") && !getenv("OTHER_XEN"))
+		return version;
 	if (!version || version != version_in("OTHER_XEN", op))
 		call->version = 0;
 	else
@@ -63,6 +80,8 @@ int xencall1(xencall_handle *xen, unsigned int op, uint64_t arg1)
 
 	if (!has_version(op))
 		return real(xen, op, arg1);
+	if (is_refused(op, call))
+		return -1;
 	version = translate(op, call);
 	result = real(xen, op, arg1);
 	call->version = version;
