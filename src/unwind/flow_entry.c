@@ -6,6 +6,7 @@
  *
  *     mov $16,%eax; mov %eax,%ss; mov $stack_top,%rsp; call main; hlt
  *
+ * It may also take words from the new stack where a function has its return address.
  * A function that changes to another stack for a while, for instance to handle an interrupt, comes
  * back to its own stack. longjmp() and switches between threads go on elsewhere, after a jump or a
  * return. System call entries, which return to user code by iret or sysret, have that code as their
@@ -98,6 +99,42 @@ static void flow_note_elsewhere(struct flow *flow, const struct flow_op *op)
 	flow->change.jumps |= flow_jumps_away(flow, &op->instruction);
 }
 
+/* Whether the function can be left, other than by a call or an exception. */
+static bool flow_can_be_left(const struct flow *flow)
+{
+	for (size_t i = 0; i < flow->n_ops; i++) {
+		const struct instruction *instruction = &flow->ops[i].instruction;
+
+		if (instruction->flow == INSTRUCTION_RETURN || flow_jumps_away(flow, instruction))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whether the function first pops the word where a return address would be, and never leaves. Who
+ * made the stack of a new thread has put something else there:
+ *
+ *     pop %rdi; pop %rbx; push $0; call *%rbx; call exit_thread
+ */
+static bool flow_pops_first(const struct flow *flow)
+{
+	const struct flow_window *window = &flow->windows[0];
+	uint32_t offset = 0;
+
+	while (flow->machine->return_bytes && offset < window->size_bytes && window->ops[offset]) {
+		const struct instruction *instruction =
+			&flow->ops[window->ops[offset] - 1].instruction;
+
+		if (instruction->effect == EFFECT_POP)
+			return !flow_can_be_left(flow);
+		if (flow_uses_stack(flow, instruction) || instruction->flow != INSTRUCTION_NEXT)
+			return false;
+		offset += instruction->length;
+	}
+	return false;
+}
+
 void flow_find_change(struct flow *flow)
 {
 	struct flow_change *change = &flow->change;
@@ -135,7 +172,7 @@ bool flow_begins_chain(const struct flow *flow, uint64_t start)
 	if (change->changes && !change->is_late && !change->comes_back &&
 	    (change->is_fixed || !change->jumps))
 		return true;
-	return flow_clears_frame(flow);
+	return flow_clears_frame(flow) || flow_pops_first(flow);
 }
 
 bool flow_has_left_stack(const struct flow *flow, const struct computed_state *state)

@@ -129,6 +129,19 @@ static void instruction_compare(const struct instruction_parts *parts, struct in
 }
 
 /*
+ * Whether the instruction loads the code segment: the two words that it pops were pushed just
+ * before, and lead to the next instruction, or to a function that comes back there.
+ *
+ *     push $selector; lea 1f(%rip),%rax; push %rax; lretq; 1: ..
+ */
+static bool instruction_is_far_return(const struct instruction_parts *parts)
+{
+	return parts->head.mnemonic == ZYDIS_MNEMONIC_RET &&
+	       parts->head.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR &&
+	       parts->operands[0].type != ZYDIS_OPERAND_TYPE_IMMEDIATE;
+}
+
+/*
  * The register that a push or pop has as its operand. pushf and popf, which are not of this
  * MNEMONIC, have none: their first operand is the stack pointer.
  */
@@ -172,6 +185,10 @@ static void instruction_effect_of(const struct instruction_parts *parts, struct 
 		break;
 	case ZYDIS_MNEMONIC_LEAVE:
 		to->effect = EFFECT_LEAVE;
+		break;
+	case ZYDIS_MNEMONIC_RET:
+		if (instruction_is_far_return(parts))
+			instruction_add(to, REG_RSP, REG_RSP, parts->head.operand_width / 4);
 		break;
 	case ZYDIS_MNEMONIC_CMP:
 		instruction_compare(parts, to);
@@ -260,7 +277,7 @@ static enum instruction_flow instruction_flow_of(const struct instruction_parts 
 	case ZYDIS_CATEGORY_CALL:
 		return INSTRUCTION_CALL;
 	case ZYDIS_CATEGORY_RET:
-		return INSTRUCTION_RETURN;
+		return instruction_is_far_return(parts) ? INSTRUCTION_NEXT : INSTRUCTION_RETURN;
 	case ZYDIS_CATEGORY_COND_BR:
 		return INSTRUCTION_BRANCH;
 	case ZYDIS_CATEGORY_UNCOND_BR:

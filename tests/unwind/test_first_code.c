@@ -56,6 +56,19 @@ CODE(two_stacks, "lea 0x4000(%rip),%rsp; call . + 0x1000; push %rsi; call . + 0x
 CODE(start_of_chain, "cld; xor %eax,%eax; mov %eax,%ds; mov %eax,%es; mov %eax,%ss; xor %ebp,%ebp;"
 		     "mov %ebx,%esi; call . + 0x1000; start_of_chain_at: ud2");
 
+/* The code segment is loaded by a far return to the next instruction. */
+CODE(far_return, "mov %rsi,%r15; lea 0x4000(%rip),%rsp; call . + 0x1000; push $16;"
+		 "lea 1f(%rip),%rax; push %rax; lretq; 1: mov %r15,%rdi; call . + 0x2000;"
+		 "far_return_at: ud2");
+/* The entry of another CPU counts the CPUs, then waits for its stack. */
+CODE(counted, "mov $1,%eax; lock xadd %eax,0x1000(%rip); 1: pause; mov 0x2000(%rip),%rsp;"
+	      "test %rsp,%rsp; je 1b; xor %ebp,%ebp; mov %eax,%edi; call . + 0x1000;"
+	      "counted_at: 2: hlt; jmp 2b");
+/* A new thread's stack has its argument and function where others have their return address. */
+CODE(popped, "pop %rdi; pop %rbx; push $0; xor %ebp,%ebp; call *%rbx; popped_at: call . + 0x1000");
+CODE(popped_first, "pop %rax; pop %rdi; call *%rax; popped_first_at: mov %eax,%edi;"
+		   "call . + 0x1000; ud2");
+
 /* A new thread begins behind the system call that the old thread returns from. */
 CODE(clone3, "endbr64; mov $-22,%eax; test %rdi,%rdi; je 1f; mov %rcx,%r8; mov $435,%eax; syscall;"
 	     "test %eax,%eax; jl 1f; je 2f; ret; 1: neg %eax; ret;"
@@ -114,6 +127,10 @@ CODE(system_call,
 CODE(interrupt, "push %rax; mov %rsp,%rdi; mov 0x1000(%rip),%rsp; push %rdi; call . + 0x1000;"
 		"interrupt_at: pop %rsp; pop %rax; iretq");
 
+/* Functions that keep their return address in a register for a while. */
+CODE(kept, "pop %rdi; mov $58,%eax; syscall; kept_at: push %rdi; ret");
+CODE(kept_jump, "pop %rdx; mov $1,%eax; kept_jump_at: jmp *%rdx");
+
 /* --- steps ------------------------------------------------------------------------------------ */
 
 static struct {
@@ -136,6 +153,7 @@ static const struct code first[] = {
 	PIECE(segments),    PIECE(no_frame_pointer), PIECE(sum),        PIECE(masked),
 	PIECE(by_register), PIECE(short_register),   PIECE(absolute),   PIECE(table),
 	PIECE(by_word),     PIECE(branch),           PIECE(two_stacks), PIECE(start_of_chain),
+	PIECE(far_return), PIECE(counted), PIECE(popped), PIECE(popped_first),
 };
 static const struct code changed[] = {
 	PIECE(c_start),
@@ -153,6 +171,7 @@ static const struct code called[] = {
 static const struct code unknown[] = {
 	PIECE(by_variable),  PIECE(long_jump),   PIECE(threads),
 	PIECE(threads_call), PIECE(system_call), PIECE(interrupt),
+	PIECE(kept), PIECE(kept_jump),
 };
 
 static size_t read_code(void *context, uint64_t address, void *buffer, size_t size_bytes)
