@@ -291,6 +291,18 @@ static struct xtop_error *session_add_guests(struct session *session)
 	return error;
 }
 
+/* Sampling goes on without a record, which is the last of several safety nets. */
+static void session_report_record(const struct session *session)
+{
+	const struct options *options = session->options;
+	bool live = !options->replay && !session_reads_files_alone(options);
+	struct xtop_error *error = live ? guest_try_record() : NULL;
+
+	if (error && session->report)
+		session->report(error_message(error));
+	error_destroy(error);
+}
+
 /* Reports what the sandbox lacks only for a live guest, which may be a stranger's. */
 static struct xtop_error *session_give_up_rights(struct session *session)
 {
@@ -304,6 +316,7 @@ static struct xtop_error *session_give_up_rights(struct session *session)
 		session->write_folder = "/tmp/";
 	if (lack && !options->replay && session->report)
 		session->report(lack);
+	session_report_record(session);
 	if (options->replay || HOST_ARCH == ARCH_ARM64) /* the sandbox forbids to load a library */
 		disassemble_arm64_load();
 	if (options->root)

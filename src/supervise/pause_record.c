@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "xtop/base/cleanup.h"
+#include "xtop/supervise/broker.h"
 
 #define PAUSE_MAGIC "XTOPRUN\n"
 /*
@@ -207,6 +208,29 @@ struct xtop_error *pause_file_create(const char *directory, const struct guest_i
 				    info->name, other);
 	pause_create_in(folder, directory, info, pid, file);
 	return NULL;
+}
+
+struct xtop_error *pause_try_directory(const char *directory)
+{
+	_cleanup_close_ int folder = pause_open_directory(directory);
+	const struct guest_info none = { .uuid = "none" };
+	struct pause_file file = { .fd = -1 };
+	bool made;
+
+	if (folder >= 0)
+		pause_create_in(folder, directory, &none, (uint32_t)getpid(), &file);
+	made = file.record;
+	pause_file_remove(&file);
+	return made ? NULL
+		    : error_create("stops are not recorded, because '%s' is missing, full or not "
+				   "root's own: a guest stays paused if all of xtop is killed at "
+				   "once in a stop",
+				   directory);
+}
+
+struct xtop_error *guest_try_record(void)
+{
+	return pause_try_directory(PAUSE_DIRECTORY);
 }
 
 void pause_file_remove(struct pause_file *file)

@@ -45,6 +45,8 @@ struct pause_file {
  */
 struct xtop_error *pause_file_create(const char *directory, const struct guest_info *info,
 				     uint32_t pid, bool shared, struct pause_file *file);
+/* Whether a record can be made in DIRECTORY: makes one of no domain, and removes it. */
+struct xtop_error *pause_try_directory(const char *directory);
 void pause_file_remove(struct pause_file *file); /* call it after the release */
 
 /*

@@ -31,9 +31,11 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <termios.h>
 #include <unistd.h>
@@ -41,6 +43,7 @@
 #include "supervise/call_filter.h"
 #include "supervise/caller.h"
 #include "supervise/landlock.h"
+#include "xtop/base/cleanup.h"
 
 /* IOCTL_PRIVCMD_MMAPBATCH_V2 of Xen's xen/sys/privcmd.h, which only src/xen/ may include. */
 #define SANDBOX_MMAPBATCH_V2 0x205004UL
@@ -112,6 +115,38 @@ static struct xtop_error *sandbox_limit_paths(const int *folders, size_t n)
 		.paths = paths, .n_paths = COUNT(paths), .folders = folders, .n_folders = n });
 }
 
+/* --- memory and threads ----------------------------------------------------------------------- */
+
+#define SANDBOX_MAX_THREADS 1024 /* 64 guests have some 300 */
+#define SANDBOX_LEAST_BYTES (1ULL << 30)
+#define SANDBOX_OOM_SCORE   "500" /* proc_pid_oom_score_adj(5): killed before others of its size */
+
+static void sandbox_limit(int resource, uint64_t most)
+{
+	struct rlimit limit;
+
+	if (getrlimit(resource, &limit) == 0 && limit.rlim_max > most) {
+		limit.rlim_cur = limit.rlim_max = most;
+		setrlimit(resource, &limit);
+	}
+}
+
+/*
+ * Bounds what a main that an attacker controls takes of dom0: the memory that the machine has, and
+ * threads. If memory runs out, the kernel ends main rather than a process that watches a guest.
+ */
+static void sandbox_limit_use(void)
+{
+	uint64_t bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	_cleanup_close_ int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (geteuid() != 0)
+		return;
+	sandbox_limit(RLIMIT_DATA, bytes > SANDBOX_LEAST_BYTES ? bytes : SANDBOX_LEAST_BYTES);
+	sandbox_limit(RLIMIT_NPROC, SANDBOX_MAX_THREADS);
+	(void)!write(score, SANDBOX_OOM_SCORE, strlen(SANDBOX_OOM_SCORE));
+}
+
 /* --- system calls ----------------------------------------------------------------------------- */
 
 /* clang-format off */
@@ -177,7 +212,7 @@ static struct xtop_error *sandbox_filter_calls(void)
 struct xtop_error *sandbox_enter(const int *folders, size_t n)
 {
 	(void)folders, (void)n, (void)sandbox_close_inherited, (void)sandbox_drop_capabilities,
-		(void)sandbox_limit_paths, (void)sandbox_filter_calls;
+		(void)sandbox_limit_paths, (void)sandbox_filter_calls, (void)sandbox_limit_use;
 	return NULL;
 }
 
@@ -193,6 +228,7 @@ struct xtop_error *sandbox_enter(const int *folders, size_t n)
 {
 	struct xtop_error *error = sandbox_close_inherited();
 
+	sandbox_limit_use();
 	if (!error)
 		error = caller_become_own_user();
 	if (!error)

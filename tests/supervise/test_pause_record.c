@@ -480,6 +480,14 @@ static void test_damaged(void)
 	test_link_made_before();
 }
 
+static void check_tried(const char *directory, bool works, const char *what)
+{
+	struct xtop_error *error = pause_try_directory(directory);
+
+	check(!error == works, "%s: %s", what, error ? error_message(error) : "stops are recorded");
+	error_destroy(error);
+}
+
 /* A folder that others can write to is not trusted. */
 static void test_open_folder(void)
 {
@@ -503,6 +511,9 @@ static void test_open_folder(void)
 	check_u64(found.stopped, 1, "stopped guests found in our own closed folder");
 	check(!pause_file_create("/nonexistent/x", &info, OWNER, false, &file) && !file.record,
 	      "without a folder there is no record and no error");
+	check_tried("/nonexistent/x", false, "a folder that is missing");
+	check_tried(records, true, "a folder of our own");
+	check_u64(count_files(records), 0, "files that a try leaves");
 }
 
 #define NO_MOUNT 2
@@ -511,6 +522,7 @@ static void test_open_folder(void)
 static int create_where_full(void)
 {
 	static const char page[4096];
+	struct xtop_error *error;
 	struct pause_file file;
 	char path[80];
 	int fd;
@@ -528,6 +540,10 @@ static int create_where_full(void)
 	if (file.record || file.fd >= 0)
 		return 1;
 	pause_file_remove(&file);
+	error = pause_try_directory(records);
+	if (!error)
+		return 1;
+	error_destroy(error);
 	return count_files(records) == 1 ? 0 : 1;
 }
 

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -61,6 +62,20 @@ static bool enter_with_folder(void)
 	return !helper_sandbox_enter(open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC), true);
 }
 
+/* Main of root is bounded from outside, and is the first that the kernel kills for memory. */
+static void check_limits(pid_t child)
+{
+	uint64_t bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	char data[64];
+
+	snprintf(data, sizeof(data), "Max data size             %" PRIu64 " ",
+		 bytes > (1UL << 30) ? bytes : (uint64_t)1 << 30);
+	check(proc_says(child, "limits", data), "main takes no more memory than the machine has");
+	check(proc_says(child, "limits", "Max processes             1024 "),
+	      "main has 1,024 threads at most");
+	check(proc_says(child, "oom_score_adj", "500\n"), "main dies before others of its size");
+}
+
 /* The kernel's view of the process that has ENTERed its walls. UID 0: a user of its own. */
 static void test_status(const char *who, bool (*enter)(void), const char *sudo_uid, unsigned uid)
 {
@@ -106,6 +121,8 @@ static void test_status(const char *who, bool (*enter)(void), const char *sudo_u
 		      who, sudo_uid, uid);
 		check(status_says(child, "Groups:\t \n") || status_says(child, "Groups:\t\n"),
 		      "%s, SUDO_UID=%s: no other groups", who, sudo_uid);
+		if (enter == enter_main)
+			check_limits(child);
 	}
 	close(go[1]);
 	close(ready[0]);
@@ -148,6 +165,9 @@ static void test_user(const char *who, bool (*enter)(void))
 	if (enter == enter_main)
 		check(proc_says(child, "status", "CapPrm:\t0000000000000000"),
 		      "%s of a user has no capability, whatever it had", who);
+	if (enter == enter_main)
+		check(!proc_says(child, "limits", "Max processes             1024 "),
+		      "%s of a user shares that user's limits", who);
 	if (enter == line_sandbox_enter)
 		check(proc_says(child, "limits", "Max core file size        0 ") &&
 			      proc_says(child, "limits", "Max file size             0 ") &&

@@ -88,6 +88,8 @@ bool guest_get_registers(const struct guest_info *info, unsigned vcpu, struct re
  * rights. A domid or a UUID is looked up without xenstore.
  */
 struct xtop_error *guest_undo_pause(const char *domain, bool asked, char **notep);
+/* Error: stops cannot be recorded, so guest_undo_pause() will find none. With root's rights. */
+struct xtop_error *guest_try_record(void);
 
 /* Opens the memory of DOMID, and of no other domain. */
 struct xtop_error *guest_open_memory(uint32_t domid, struct memory **memoryp);
