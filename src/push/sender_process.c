@@ -42,6 +42,8 @@ struct xtop_error *process_open(void *context)
 	config_init(&process->config);
 	if (process->settings->config)
 		error = config_read(process->settings->config, &process->config);
+	process->status.exposed = strncmp(process->target.base, "http://", 7) == 0 &&
+				  (process->config.user[0] || process->config.bearer[0]);
 	return error ? error : process_ops(process)->prepare(process, &process->state);
 }
 

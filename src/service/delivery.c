@@ -28,6 +28,13 @@ bool delivery_update(struct delivery *delivery, struct push *push, bool last, ch
 	bool worse, better;
 
 	push_get_status(push, &status);
+	if (status.exposed && !told->exposed) {
+		told->exposed = true;
+		snprintf(line, DELIVERY_LINE_BYTES,
+			 "--push: the password or token is sent over http://, which does not "
+			 "encrypt it; use https://");
+		return true;
+	}
 	if (!last && delivery->said_ns && now_ns - delivery->said_ns < DELIVERY_QUIET_NS)
 		return false;
 	worse = (status.failing && !told->failing) || delivery_has_refusal(&status, told) ||

@@ -155,6 +155,8 @@ static void test_request(const char *text, const char *authorization, const char
 	status = wait_for(1);
 	check(status.sent == 1 && status.sent_bytes == 3000 && !status.failing,
 	      "delivered: %" PRIu64 ", %s", status.sent, status.message);
+	check(status.exposed == (strstr(text, "bearer=") || strstr(text, "user=")),
+	      "a password or token over http:// is told");
 	check_request(server.port, authorization, others);
 	add(2, 10);
 	add(3, 1 << 20);

@@ -55,6 +55,7 @@ struct push_status {
 	uint64_t waiting, waiting_bytes; /* profiles in memory and in the spool */
 	uint64_t failures; /* failed attempts that will be repeated */
 	uint64_t cpu_ns, resident_bytes; /* the process's use when the counts changed last */
+	bool exposed;      /* a password or token goes to the store without encryption */
 	bool failing;      /* the last attempt failed */
 	long answer;       /* HTTP status of the last failure; 0: there was no answer */
 	char message[200]; /* why the last attempt failed; not clean; "": none has failed */

@@ -15,7 +15,7 @@ struct delivery {
 /*
  * Asks the sender. Writes a LINE of DELIVERY_LINE_BYTES, not clean, when sending begins to fail,
  * when profiles are lost, and when sending works again: a line a minute at most, and a line at the
- * end (LAST). False: there is no line.
+ * end (LAST). Once a line says that a password is sent without encryption. False: no line.
  */
 bool delivery_update(struct delivery *delivery, struct push *push, bool last, char *line);
 
