@@ -10,7 +10,7 @@
  *                                  word of a chain is odd
  *
  *   DT_RELA DT_RELASZ              relocations
- *   DT_INIT                        .init, a function that has no FDE
+ *   DT_INIT DT_FINI                .init and .fini, functions that have no FDE
  *
  * The addresses are the file's. In a running process glibc may have changed them
  * (elf/get-dynamic-info.h: it adds the load address in place, but not in the vDSO). The load
@@ -31,7 +31,7 @@
 
 struct elf_tags {
 	/* 0: not there */
-	uint64_t symbols, strings, strings_bytes, hash, gnu_hash, init, rela, rela_bytes;
+	uint64_t symbols, strings, strings_bytes, hash, gnu_hash, init, fini, rela, rela_bytes;
 };
 
 static bool elf_read_at(struct elf_file *file, uint64_t address, void *buffer, size_t size_bytes)
@@ -68,6 +68,9 @@ static void elf_set_tag(struct elf_tags *tags, const Elf64_Dyn *entry)
 		break;
 	case DT_INIT:
 		tags->init = entry->d_un.d_ptr;
+		break;
+	case DT_FINI:
+		tags->fini = entry->d_un.d_ptr;
 		break;
 	}
 }
@@ -304,12 +307,13 @@ void elf_find_exports(struct elf_file *file, const char *const *names, size_t n,
 	file->incomplete = incomplete; /* missing bytes here are no reason to read the file again */
 }
 
-uint64_t elf_find_init(struct elf_file *file)
+void elf_find_init(struct elf_file *file, uint64_t *init, uint64_t *fini)
 {
 	bool incomplete = file->incomplete;
 	struct elf_tags tags;
 
 	elf_read_tags(file, &tags);
 	file->incomplete = incomplete; /* missing bytes here are no reason to read the file again */
-	return tags.init;
+	*init = tags.init;
+	*fini = tags.fini;
 }

@@ -141,6 +141,19 @@ const struct image *image_place_get(struct image_place **placep)
 
 /* --- bounds ----------------------------------------------------------------------------------- */
 
+/* .fini has a few instructions, between which files of the program once put calls. */
+#define IMAGE_FINI_BYTES 64
+
+static bool image_find_fini(const struct image *image, uint64_t address, uint64_t *start,
+			    uint64_t *end)
+{
+	if (!image->fini || address - image->fini >= IMAGE_FINI_BYTES)
+		return false;
+	*start = image->fini;
+	*end = image->fini + IMAGE_FINI_BYTES;
+	return true;
+}
+
 bool image_find_code(struct image *image, uint64_t address, uint64_t *start, uint64_t *end)
 {
 	const struct symtab *symtab = image_symtab(image);
@@ -158,5 +171,6 @@ bool image_find_code(struct image *image, uint64_t address, uint64_t *start, uin
 	tables = image_tables(image, address, &from, &to);
 	return unwind_tables_find_function(tables, address, start, end) ||
 	       image_parts_find_code(image, tables, address, start, end) ||
-	       unwind_tables_find_gap(tables, image->init, address, start, end);
+	       unwind_tables_find_gap(tables, image->init, address, start, end) ||
+	       image_find_fini(image, address, start, end);
 }

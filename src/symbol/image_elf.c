@@ -184,7 +184,7 @@ static void image_set_names(struct image *image, const struct image_names *names
 /* Reads what is small: everything but symbols and unwind tables. */
 static void image_read_notes(struct image *image, struct elf_file *file)
 {
-	image->init = elf_find_init(file);
+	elf_find_init(file, &image->init, &image->fini);
 	if (!image->runtime)
 		image->runtime = runtime_find(file, image->name);
 	elf_find_build_id(file, &image->build_id);

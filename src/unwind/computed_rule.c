@@ -11,18 +11,27 @@
 
 #define WORD_BYTES 8
 
-/*
- * Finds a register from which the CFA is computed. cfa_order begins with preserved registers,
- * because only those are known in callers' frames.
- */
+/* Whether a called function keeps REG: only such registers are known in callers' frames. */
+static bool computed_is_preserved(const struct computed_machine *machine, unsigned reg)
+{
+	if (reg == REG_SP)
+		return true;
+	for (unsigned i = 0; i < machine->cfi->n_preserved; i++)
+		if (machine->preserved[i] == reg)
+			return true;
+	return false;
+}
+
+/* Finds a register from which the CFA is computed, among those with the given PRESERVED. */
 static bool computed_find_cfa(const struct computed_state *state,
-			      const struct computed_machine *machine, struct cfi_rule *rule)
+			      const struct computed_machine *machine, bool preserved,
+			      struct cfi_rule *rule)
 {
 	for (unsigned i = 0; i < COMPUTED_REGISTERS; i++) {
 		unsigned reg = machine->cfa_order[i];
 		const struct computed_value *value = &state->regs[reg];
 
-		if (value->kind != VALUE_FRAME)
+		if (value->kind != VALUE_FRAME || computed_is_preserved(machine, reg) != preserved)
 			continue;
 		rule->kind = machine->cfi->rule_cfa;
 		rule->reg = machine->cursor_registers[reg];
@@ -32,22 +41,38 @@ static bool computed_find_cfa(const struct computed_state *state,
 	return false;
 }
 
-/* Finds the stack word that has the CFA, in a frame that was aligned. */
+/* Whether SLOT has the CFA. Words below the stack pointer do not count: they change at any time. */
+static bool computed_has_cfa(const struct computed_state *state,
+			     const struct computed_machine *machine,
+			     const struct computed_slot *slot)
+{
+	const struct computed_value *sp = &state->regs[REG_SP];
+
+	return slot->value.kind == VALUE_FRAME && slot->value.offset == machine->return_bytes &&
+	       (sp->kind != slot->place.kind || slot->place.offset >= sp->offset);
+}
+
+/* Finds the stack word that has the CFA, in a frame that was aligned. PRESERVED as above. */
 static bool computed_find_cfa_word(const struct computed_state *state,
-				   const struct computed_machine *machine, struct cfi_rule *rule)
+				   const struct computed_machine *machine, bool preserved,
+				   struct cfi_rule *rule)
 {
 	for (uint64_t i = 0; i < state->n_slots; i++) {
 		const struct computed_slot *slot = &state->slots[i];
 
-		if (slot->value.kind != VALUE_FRAME || slot->value.offset != machine->return_bytes)
+		if (!computed_has_cfa(state, machine, slot))
 			continue;
-		for (unsigned reg = 0; reg < COMPUTED_REGISTERS; reg++)
-			if (state->regs[reg].kind == slot->place.kind) {
-				rule->kind = machine->cfi->rule_deref;
-				rule->reg = machine->cursor_registers[reg];
-				rule->offset = slot->place.offset - state->regs[reg].offset;
-				return true;
-			}
+		for (unsigned j = 0; j < COMPUTED_REGISTERS; j++) {
+			unsigned reg = machine->cfa_order[j];
+
+			if (state->regs[reg].kind != slot->place.kind ||
+			    computed_is_preserved(machine, reg) != preserved)
+				continue;
+			rule->kind = machine->cfi->rule_deref;
+			rule->reg = machine->cursor_registers[reg];
+			rule->offset = slot->place.offset - state->regs[reg].offset;
+			return true;
+		}
 	}
 	return false;
 }
@@ -138,8 +163,10 @@ struct cfi_rule computed_state_rule(const struct computed_state *state,
 	struct cfi_rule rule = { .unchanged = machine->cfi->preserved_mask };
 	struct computed_words words = { 0 };
 
-	if ((!computed_find_cfa(state, machine, &rule) &&
-	     !computed_find_cfa_word(state, machine, &rule)) ||
+	if ((!computed_find_cfa(state, machine, true, &rule) &&
+	     !computed_find_cfa_word(state, machine, true, &rule) &&
+	     !computed_find_cfa(state, machine, false, &rule) &&
+	     !computed_find_cfa_word(state, machine, false, &rule)) ||
 	    !computed_find_return(state, machine, &words, &rule))
 		return (struct cfi_rule){ .kind = RULE_NONE };
 	computed_find_words(state, machine, &words, &rule);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * step [-n STEPS] [-p PERCENT] PROGRAM [ARG...]: runs PROGRAM by single steps of ptrace, and
+ * step [-n STEPS] [-p PERCENT] [-r REPORTS] PROGRAM [ARG...]: runs PROGRAM by single steps of ptrace, and
  * compares the chain of each instruction with what its calls have left on the stack. The real chain
  * is known without any table:
  *
@@ -17,6 +17,7 @@
 
 #include <inttypes.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@
 
 #ifdef __x86_64__
 #include <sys/user.h>
+#include <ucontext.h>
 
 #define STEP_WINDOW  1000
 #define STEP_DEPTH   4096
@@ -39,7 +41,11 @@
 struct step_frame {
 	uint64_t slot;  /* where the return address is on the stack */
 	uint64_t value; /* the return address, or the place that a signal has interrupted */
-	bool is_place;  /* a signal's: nothing on the stack is looked at */
+	/*
+	 * What a signal has interrupted. SLOT is where its ucontext begins. Handlers may change the
+	 * place that they return to.
+	 */
+	bool is_place;
 };
 
 static struct {
@@ -52,6 +58,7 @@ static struct {
 	uint64_t window;
 	struct user_regs_struct regs;
 	uint8_t code[16]; /* at regs.rip */
+	uint64_t reports; /* how many chains that end early are printed */
 	uint64_t n_compared, n_right, n_early, n_wrong, n_steps;
 } step;
 
@@ -124,6 +131,18 @@ static void step_enter_handler(const struct user_regs_struct *regs)
 	step_push(step.regs.rsp, trampoline, false);
 }
 
+/* Where FRAME will go on. */
+static uint64_t step_get_place(const struct step_frame *frame)
+{
+	uint64_t value = 0;
+
+	if (!frame->is_place)
+		return frame->value;
+	step_read(frame->slot + offsetof(ucontext_t, uc_mcontext.gregs[REG_RIP]), &value,
+		  sizeof(value));
+	return value;
+}
+
 /* --- comparing -------------------------------------------------------------------------------- */
 
 static bool step_is_new(uint64_t rip)
@@ -155,18 +174,28 @@ static void step_copy(void)
 					      .size_bytes = got > 0 ? (uint32_t)got & ~7U : 0 };
 }
 
-static void step_report(const char *what, const struct unwind_stack *stack, unsigned at)
+/* Prints the place at ADDRESS. */
+static void step_put_place(uint64_t address)
 {
 	struct symtab_entry entry = { .name = "?" };
 	const struct mapping *mapping = NULL;
 
-	if (step.n_early > STEP_REPORTS && what[0] == 'e')
-		return;
-	space_find_symbol(step.space, step.regs.rip, &entry, &mapping);
-	printf("# %s after frame %u of %u, stop %d, at %#llx in %s+%#" PRIx64 " of %s\n", what, at,
-	       step.n + 1, stack->stop, step.regs.rip, entry.name,
-	       entry.start ? (uint64_t)step.regs.rip - mapping->bias - entry.start : 0,
+	space_find_symbol(step.space, address, &entry, &mapping);
+	printf("%#" PRIx64 " in %s+%#" PRIx64 " of %s", address, entry.name,
+	       entry.start ? address - entry.start : 0,
 	       mapping && mapping->image ? mapping->image->name : "no file");
+}
+
+/* The first AT frames are right. */
+static void step_report(const char *what, const struct unwind_stack *stack, unsigned at)
+{
+	if (step.n_early > step.reports && what[0] == 'e')
+		return;
+	printf("# at ");
+	step_put_place(step.regs.rip);
+	printf(": %s after frame %u of %u, stop %d, at ", what, at, step.n + 1, stack->stop);
+	step_put_place(at ? unwind_frame_code(&stack->frames[at - 1]) : 0);
+	putchar('\n');
 }
 
 static void step_compare(void)
@@ -180,7 +209,8 @@ static void step_compare(void)
 	unwind_stack(&record.vcpu, &spaces, UNWIND_AUTO, &stack);
 	step.n_compared++;
 	while (i < stack.n_frames && i <= step.n &&
-	       stack.frames[i].address == (i ? step.frames[step.n - i].value : step.regs.rip))
+	       stack.frames[i].address ==
+		       (i ? step_get_place(&step.frames[step.n - i]) : step.regs.rip))
 		i++;
 	if (i == stack.n_frames && i == step.n + 1 && stack.stop == UNWIND_COMPLETE) {
 		step.n_right++;
@@ -273,9 +303,12 @@ int main(int argc, char **argv)
 	double percent = 0, right;
 	int option, signal = 0;
 
-	while ((option = getopt(argc, argv, "+n:p:")) != -1) {
+	step.reports = STEP_REPORTS;
+	while ((option = getopt(argc, argv, "+n:p:r:")) != -1) {
 		if (option == 'n')
 			most = strtoull(optarg, NULL, 10);
+		else if (option == 'r')
+			step.reports = strtoull(optarg, NULL, 10);
 		else
 			percent = strtod(optarg, NULL);
 	}

@@ -202,11 +202,11 @@ static void test_return_address(struct image *image, uint64_t bias)
 	space_destroy(space);
 }
 
-/* --- .init ------------------------------------------------------------------------------------ */
+/* --- .init and .fini -------------------------------------------------------------------------- */
 
-extern const uint8_t _init[];
+extern const uint8_t _init[], _fini[];
 
-/* This program as most are: neither symbol nor FDE tells where .init is. */
+/* This program as most are: neither symbol nor FDE tells where .init and .fini are. */
 static struct image *stripped_image_of_self(void)
 {
 	struct image *image;
@@ -222,20 +222,21 @@ static struct image *stripped_image_of_self(void)
 	return image;
 }
 
-/* OFFSET bytes of .init have run, and the return address lies WORDS words above rsp. */
-static void check_init(const struct unwind_spaces *spaces, unsigned offset, unsigned words)
+/* The program is at PLACE, and the return address lies WORDS words above rsp. */
+static void check_init(const struct unwind_spaces *spaces, const uint8_t *place, unsigned words)
 {
 	static struct unwind_stack stack;
 	uint64_t address = find_return((const uint8_t *)(uintptr_t)choose);
 
 	walk_from(spaces, 0, &stack); /* sets all the rest */
-	made.vcpu.regs.rip = (uintptr_t)_init + offset;
+	made.vcpu.regs.rip = (uintptr_t)place;
 	memset(made.words, 0, sizeof(made.words));
 	made.words[words] = address;
 	unwind_stack(&made.vcpu, spaces, UNWIND_AUTO, &stack);
 	check(stack.n_frames >= 2 && stack.frames[1].address == address &&
 		      stack.frames[1].by == UNWIND_BY_COMPUTED,
-	      "the caller of .init, %u bytes in it (%u frames)", offset, stack.n_frames);
+	      "the caller of .init or .fini, %u words on the stack (%u frames)", words,
+	      stack.n_frames);
 }
 
 static void test_init(uint64_t bias)
@@ -246,16 +247,19 @@ static void test_init(uint64_t bias)
 					 .bias = bias,
 					 .image = image };
 	struct unwind_spaces spaces = { .user_whole = true };
-	unsigned endbr = _init[0] == 0xf3 ? 4 : 0, sub = endbr + 4; /* sub rsp, 8 */
 	struct space *space;
 
 	elf_tables_fatal(space_create(&space));
 	elf_tables_fatal(space_add(space, &mapping));
 	spaces.user = space_for_unwind(space);
-	check_init(&spaces, 0, 0);
-	if (endbr)
-		check_init(&spaces, endbr, 0);
-	check_init(&spaces, sub, 1);
+	for (unsigned i = 0; i < 2; i++) {
+		const uint8_t *start = i ? _fini : _init;
+		unsigned endbr = start[0] == 0xf3 ? 4 : 0;
+
+		check_init(&spaces, start, 0);
+		check_init(&spaces, start + endbr, 0);
+		check_init(&spaces, start + endbr + 4, 1); /* after sub rsp, 8 */
+	}
 	space_destroy(space);
 	image_unref(image);
 }

@@ -271,6 +271,53 @@ static void test_return_by_jump(void)
 	computed_destroy(computed);
 }
 
+/*
+ * gcc aligns a frame to more than the stack is: r10 keeps the CFA, then a word in the frame. A called
+ * function changes r10, and rdi, which has an address in the frame. In a caller's frame only rbp and
+ * the stack pointer lead to the word.
+ */
+static void test_aligned_frame(void)
+{
+	static const uint8_t bytes[] = {
+		0x4c, 0x8d, 0x54, 0x24, 0x08,       /* 0: lea 8(%rsp),%r10 */
+		0x48, 0x83, 0xe4, 0xe0,             /* 5: and $-32,%rsp */
+		0x41, 0xff, 0x72, 0xf8,             /* 9: push -8(%r10) */
+		0x55, 0x48, 0x89, 0xe5,             /* d: push %rbp; mov %rsp,%rbp */
+		0x41, 0x54, 0x41, 0x52, 0x53,       /* 11: push %r12; push %r10; push %rbx */
+		0x48, 0x83, 0xec, 0x20,             /* 16: sub $32,%rsp */
+		0x48, 0x8d, 0x7d, 0xd0,             /* 1a: lea -0x30(%rbp),%rdi */
+		0xe8, 0,    0x10, 0,    0,          /* 1e: call */
+		0x48, 0x83, 0xc4, 0x20,             /* 23: add $32,%rsp */
+		0x5b, 0x41, 0x5a, 0x41, 0x5c, 0x5d, /* 27: pop %rbx, %r10, %r12, %rbp */
+		0x49, 0x8d, 0x62, 0xf8, 0xc3,       /* 2d: lea -8(%r10),%rsp; ret */
+	};
+	struct code code = { bytes, sizeof(bytes), { { PLACE, PLACE + sizeof(bytes) } } };
+	struct computed *computed = create_computed(&code);
+	struct cursor cursor;
+
+	check_step(computed, "an aligned frame", PLACE, 0);
+	step_from(computed, PLACE, &cursor);
+	cursor_init(&cursor, &made.vcpu);
+	cursor.interrupted = false;
+	cursor.known = CFI_PRESERVED_MASK;
+	cursor.regs[REG_PC] = PLACE + 0x23;
+	cursor.regs[REG_SP] = STACK + 8;
+	cursor.regs[REG_RBP] = STACK + 8 * 8;
+	made.words[6] = STACK + 8 * 12;
+	check(computed_step(computed, 0, &cursor) == STEP_CALLER &&
+		      cursor.regs[REG_PC] == made.words[11] &&
+		      cursor.regs[REG_SP] == STACK + 8 * 12,
+	      "the caller of a caller that has aligned its frame");
+	cursor_init(&cursor, &made.vcpu);
+	cursor.regs[REG_PC] = PLACE + 0x2d; /* the word is below the stack pointer */
+	cursor.regs[REG_R10] = STACK + 8 * 12;
+	made.words[6] = 0;
+	check(computed_step(computed, 0, &cursor) == STEP_CALLER &&
+		      cursor.regs[REG_PC] == made.words[11],
+	      "the caller at the end of a function that has aligned its frame");
+	computed_destroy(computed);
+}
+
 /* A thread of a kernel: it first calls a tracer, and never returns. */
 static void test_never_returns(void)
 {
@@ -417,6 +464,7 @@ int main(void)
 	test_part_of_a_part();
 	test_address_of_saved();
 	test_return_by_jump();
+	test_aligned_frame();
 	test_never_returns();
 	test_pushed_for_ever();
 	test_patched_jumps();

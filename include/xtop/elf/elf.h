@@ -145,8 +145,8 @@ bool elf_get_loads(const struct elf_file *file, struct loads *loads);
 
 /* --- elf_dynamic.c ---------------------------------------------------------------------------- */
 
-/* The function that the dynamic linker calls first; 0: none is known. */
-uint64_t elf_find_init(struct elf_file *file);
+/* The functions that the dynamic linker calls first and last; 0: none is known. */
+void elf_find_init(struct elf_file *file, uint64_t *init, uint64_t *fini);
 /*
  * Looks up N symbols of .dynsym by DT_GNU_HASH, as the dynamic linker does, which reads a few words
  * of the file for each. A name has less than ELF_EXPORT_NAME_BYTES. An address that is not found
