@@ -7,8 +7,10 @@
 
 #include <linux/capability.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -73,6 +75,17 @@ static void test_kind(enum root_kind kind, unsigned long long capabilities, cons
 	close(pipes[1]);
 }
 
+/* The service has few capabilities: what is not there does not keep the others from being given up. */
+static void leave_capabilities(unsigned long long kept)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	sets[0].effective = sets[0].permitted = (uint32_t)kept;
+	if (syscall(SYS_capset, &header, sets))
+		abort();
+}
+
 int main(void)
 {
 	unsigned long long has = status_of(getpid(), "CapEff", 16);
@@ -87,5 +100,8 @@ int main(void)
 		  has & (BIT(CAP_SYS_NICE) | BIT(CAP_IPC_LOCK) | BIT(CAP_SETUID) | BIT(CAP_SETGID) |
 			 BIT(CAP_SETPCAP) | BIT(CAP_DAC_OVERRIDE)),
 		  "the broker");
+	has &= BIT(CAP_IPC_LOCK) | BIT(CAP_CHOWN);
+	leave_capabilities(has);
+	test_kind(ROOT_WATCHER, has & BIT(CAP_IPC_LOCK), "a watcher of a service");
 	return tap_done();
 }
