@@ -111,6 +111,7 @@ static void host_show(struct scene *scene, uint64_t lost)
 {
 	struct snapshot *snapshot = fixture_snapshot(&scene->fixture, 2);
 
+	snapshot->worth_live = snapshot->worth_total = (struct batches_worth){ 60, 4692 };
 	snapshot->run->takers = make_takers();
 	snapshot->run->exits = make_exits(&scene->fixture, lost);
 	snapshot->n_frames = FRAMES_MAX;
