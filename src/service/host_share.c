@@ -9,8 +9,14 @@
 #include "xtop/base/usage.h"
 #include "xtop/supervise/broker.h"
 
-/* CPU time that main, the broker, samplers and their watchers have used until now. */
-static uint64_t host_share_cpu_ns(const struct pipelines *pipelines)
+_Static_assert(HOST_BUDGET_MAX_GUESTS == PIPELINES_MAX_GUESTS, "each guest has a stride");
+
+/*
+ * CPU time that main, the broker, samplers and their watchers have used until now. GUESTS gets that
+ * of each guest's sampler and watchers.
+ */
+static uint64_t host_share_cpu_ns(const struct pipelines *pipelines,
+				  uint64_t guests[PIPELINES_MAX_GUESTS])
 {
 	uint64_t cpu_ns = 0;
 
@@ -20,10 +26,12 @@ static uint64_t host_share_cpu_ns(const struct pipelines *pipelines)
 		struct pipeline *pipeline = pipelines_get(pipelines, i);
 		struct sampler_counts counts;
 
+		guests[i] = 0;
 		if (!pipeline)
 			continue;
 		control_get_counts(pipeline_control(pipeline), &counts);
-		cpu_ns += counts.cpu_ns + control_get_watchers_cpu(pipeline_control(pipeline));
+		guests[i] = counts.cpu_ns + control_get_watchers_cpu(pipeline_control(pipeline));
+		cpu_ns += guests[i];
 	}
 	return cpu_ns;
 }
@@ -46,14 +54,18 @@ static void host_share_describe(const struct host_budget *budget, char line[HOST
 bool host_share_keep(struct host_budget *budget, const struct pipelines *pipelines,
 		     uint64_t others_ns, uint64_t now_ns, char line[HOST_SHARE_LINE_BYTES])
 {
+	uint64_t guests[PIPELINES_MAX_GUESTS], cpu_ns;
+
 	if (!host_budget_is_due(budget, now_ns))
 		return false;
-	host_budget_update(budget, host_share_cpu_ns(pipelines) + others_ns, now_ns);
+	cpu_ns = host_share_cpu_ns(pipelines, guests) + others_ns;
+	host_budget_update(budget, cpu_ns, now_ns);
+	host_budget_update_guests(budget, guests, PIPELINES_MAX_GUESTS);
 	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++) {
 		struct pipeline *pipeline = pipelines_get(pipelines, i);
 
 		if (pipeline)
-			control_set_stride(pipeline_control(pipeline), budget->stride);
+			control_set_stride(pipeline_control(pipeline), budget->guests[i].stride);
 	}
 	if (!host_budget_poll_news(budget, now_ns))
 		return false;

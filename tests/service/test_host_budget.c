@@ -77,6 +77,56 @@ static void test_fixed(void)
 	      "lines say that the budget is missed, 3 at most: %u", host.told);
 }
 
+/* Runs four guests, of which the last is DEAR times as dear, until the budget is kept. */
+static struct host_budget run_dear(double dear)
+{
+	struct host_budget budget = { .limit = 0.02, .hz = 99 };
+	uint64_t cpu_ns[4] = { SECOND_NS, SECOND_NS, SECOND_NS, SECOND_NS };
+	uint64_t now_ns = SECOND_NS, all_ns = 0;
+
+	for (unsigned i = 0; i < 3000; i++) {
+		now_ns += SECOND_NS / 10;
+		for (unsigned j = 0; j < 4; j++) {
+			double hz = budget.hz / fmax(budget.guests[j].stride, 1);
+			uint64_t used_ns = (uint64_t)(hz * 100e3 * (j == 3 ? dear : 1) / 10);
+
+			cpu_ns[j] += used_ns;
+			all_ns += used_ns;
+		}
+		if (!host_budget_is_due(&budget, now_ns))
+			continue;
+		host_budget_update(&budget, all_ns, now_ns);
+		host_budget_update_guests(&budget, cpu_ns, 4);
+	}
+	return budget;
+}
+
+static void test_dear(void)
+{
+	struct host_budget budget = run_dear(9);
+
+	check(fabs(budget.share - 0.02) < 0.001, "a dear guest: the share is %.4f", budget.share);
+	check(budget.guests[3].stride > 5 * budget.guests[0].stride,
+	      "a dear guest gives way more than the others: %.2f, %.2f", budget.guests[3].stride,
+	      budget.guests[0].stride);
+	budget = run_dear(1);
+	check(fabs(budget.share - 0.02) < 0.001, "guests alike: the share is %.4f", budget.share);
+	check(fabs(budget.guests[3].stride - budget.guests[0].stride) < 0.01 &&
+		      fabs(budget.guests[0].stride - budget.stride) < 0.01,
+	      "guests alike have one stride: %.2f", budget.stride);
+}
+
+/* In the place of a dear guest comes another one, whose counters begin anew. */
+static void test_dear_goes(void)
+{
+	struct host_budget budget = run_dear(9);
+	const uint64_t cpu_ns[4] = { UINT64_MAX / 2, UINT64_MAX / 2, UINT64_MAX / 2, 1 };
+
+	host_budget_update_guests(&budget, cpu_ns, 4);
+	check(budget.guests[3].weight == 1, "a new guest is no dear one: %g",
+	      budget.guests[3].weight);
+}
+
 /* A guest's pipeline takes its counters along when it goes. */
 static void test_gone(void)
 {
@@ -98,6 +148,8 @@ int main(void)
 	test_enough();
 	test_too_much();
 	test_fixed();
+	test_dear();
+	test_dear_goes();
 	test_gone();
 	return tap_done();
 }

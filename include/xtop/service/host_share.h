@@ -12,8 +12,8 @@
 #define HOST_SHARE_LINE_BYTES 200
 
 /*
- * If it is time, adds up the CPU time of all processes and sets the stride of all guests. A guest
- * that has come meanwhile gets the stride of the others. OTHERS_NS is the time of processes that
+ * If it is time, adds up the CPU time of all processes and sets the stride of each guest. A guest
+ * that has come meanwhile gets the stride of a mean one. OTHERS_NS is the time of processes that
  * only the caller knows. Returns true if the user should hear LINE.
  */
 bool host_share_keep(struct host_budget *budget, const struct pipelines *pipelines,
