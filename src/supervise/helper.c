@@ -83,7 +83,7 @@ void helper_detach(int socket)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	helper_ignore_signals();
-	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		dup2(null, fd);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (!helper_close_others(socket) || !warden_fork(helper_parent, socket))

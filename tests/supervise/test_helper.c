@@ -82,7 +82,8 @@ static void look(int socket)
 	seen->ignores = ignores_all();
 	seen->has_null = true;
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
-		seen->has_null &= fstat(fd, &status) == 0 && status.st_rdev == makedev(1, 3);
+		seen->has_null &= fstat(fd, &status) == 0 && status.st_rdev == makedev(1, 3) &&
+				  (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR;
 	seen->has_socket = fcntl(socket, F_GETFD) >= 0;
 	for (int fd = STDERR_FILENO + 1; fd < 2048; fd++)
 		seen->has_others |= fd != socket && fcntl(fd, F_GETFD) >= 0;
@@ -126,7 +127,7 @@ static void test_detached(void)
 
 	start(run_detached, &helper);
 	check(seen->ignores, "a helper ignores the terminal's signals and broken pipes");
-	check(seen->has_null, "its streams are /dev/null");
+	check(seen->has_null, "its streams are /dev/null, to read and to write");
 	check(seen->has_socket && !seen->has_others, "it has its socket and no other descriptor");
 	helper_end(&helper, 5000);
 	check(helper.pid == 0 && kill(seen->pid, 0) < 0, "it ends with its socket");
