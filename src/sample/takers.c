@@ -154,12 +154,11 @@ static size_t takers_find_or_add(struct takers *takers, uint32_t domid, uint32_t
 	return takers->n++;
 }
 
-/* VCPU in the look BEFORE; NULL: it was not there. */
+/* VCPU in the look BEFORE, where its domain is DOMAIN; NULL: it was not there. */
 static const struct host_vcpu *takers_find_vcpu(const struct host_look *before,
+						const struct host_domain *domain,
 						const struct host_vcpu *vcpu)
 {
-	const struct host_domain *domain = host_look_find(before, vcpu->domid);
-
 	return domain && vcpu->number < domain->n ? &before->vcpus[domain->first + vcpu->number]
 						  : NULL;
 }
@@ -192,11 +191,12 @@ static void takers_add_all(struct takers *takers, const struct host_look *before
 	memset(takers->looker_on, 0, sizeof(takers->looker_on));
 	for (size_t i = 0; i < now->n_domains; i++) {
 		const struct host_domain *domain = &now->domains[i];
+		const struct host_domain *was = host_look_find(before, domain->domid);
 		double used_ns = 0;
 
 		for (size_t j = 0; j < domain->n; j++) {
 			const struct host_vcpu *vcpu = &now->vcpus[domain->first + j];
-			const struct host_vcpu *last = takers_find_vcpu(before, vcpu);
+			const struct host_vcpu *last = takers_find_vcpu(before, was, vcpu);
 			double ran_ns = takers_ran_ns(last, vcpu);
 
 			used_ns += ran_ns;
@@ -271,11 +271,12 @@ static void takers_share_out(struct takers *takers, struct takers_vcpu *vcpu,
 {
 	for (size_t i = 0; i < now->n_domains; i++) {
 		const struct host_domain *domain = &now->domains[i];
+		const struct host_domain *was = host_look_find(before, domain->domid);
 		double taken_ns = 0;
 
 		for (size_t j = 0; j < domain->n; j++) {
 			const struct host_vcpu *other = &now->vcpus[domain->first + j];
-			const struct host_vcpu *last = takers_find_vcpu(before, other);
+			const struct host_vcpu *last = takers_find_vcpu(before, was, other);
 			double ran_ns = takers_ran_ns(last, other);
 
 			if (other == own || !(ran_ns > 0))
