@@ -348,6 +348,7 @@ check_PROGRAMS += \
 	tests/profile/test_resolver_notes \
 	tests/profile/test_resolver_thread \
 	tests/profile/test_sample_log \
+	tests/profile/test_annotated_lines \
 	tests/profile/test_seen_code \
 	tests/profile/test_snapshot \
 	tests/profile/test_unknown \

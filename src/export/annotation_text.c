@@ -57,7 +57,7 @@ static struct xtop_error *annotate_choose(const struct snapshot *snapshot, const
 		if (frame->line_file || !annotate_fits(frame, name))
 			continue;
 		met = true;
-		if (!samples[i])
+		if (!samples[i] && !frame->program)
 			continue;
 		found = i;
 		if (n++ < ANNOTATE_MAX_NAMED && used < sizeof(list))
@@ -156,6 +156,39 @@ static void annotate_print_rest(const struct instructions *instructions,
 			rest);
 }
 
+static double annotate_percent(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
+
+static void annotate_print_program(const struct snapshot *snapshot,
+				   const struct annotation *annotation,
+				   const struct instruction_lines *lines, const char *title,
+				   FILE *file)
+{
+	const struct frame *frame = frames_get(snapshot->frames, annotation->frame);
+	double whole = snapshot->total_weight;
+
+	fprintf(file, "%s\n%s%s%s: %llu samples, %.2f %% of all\n", title, frame->name,
+		*frame->module ? "  " : "", frame->module,
+		(unsigned long long)annotation->self_samples,
+		annotate_percent(annotation->self_ticks, whole));
+	fprintf(file,
+		"Shares of all samples that were in a line, or in what the line called, and "
+		"in the function itself.\n\n%8s %7s %8s %8s  %s\n",
+		"Children", "Self", "Samples", "Line", "Text");
+	for (size_t i = 0; i < annotation->n_lines; i++) {
+		const struct annotation_line *line = &annotation->lines[i];
+		char text[INSTRUCTION_LINE_BYTES] = "";
+
+		if (lines && lines->text)
+			lines->text(lines->context, frame->module, line->line, text, sizeof(text));
+		fprintf(file, "%8.2f %7.2f %8llu %8u%s%s\n", annotate_percent(line->ticks, whole),
+			annotate_percent(line->self_ticks, whole),
+			(unsigned long long)line->samples, line->line, *text ? "  " : "", text);
+	}
+}
+
 /* Says why there is no code; continues "the code of NAME". */
 static const char *annotate_lack(enum annotation_lack lack)
 {
@@ -164,6 +197,9 @@ static const char *annotate_lack(enum annotation_lack lack)
 		return "is not known";
 	case ANNOTATION_ARM32:
 		return "cannot be shown: xtop does not decode instructions of 32-bit Arm";
+	case ANNOTATION_NO_LINES:
+		return "is interpreted: --lines shows its lines";
+	case ANNOTATION_HAS_LINES:
 	case ANNOTATION_NOT_READ:
 	case ANNOTATION_HAS_CODE:
 		break;
@@ -181,6 +217,10 @@ struct xtop_error *export_annotation(const struct snapshot *snapshot,
 	struct instructions instructions = { 0 };
 	struct xtop_error *error;
 
+	if (annotation->lack == ANNOTATION_HAS_LINES) {
+		annotate_print_program(snapshot, annotation, lines, title, file);
+		return NULL;
+	}
 	if (annotation->lack != ANNOTATION_HAS_CODE)
 		return error_create("--annotate: the code of %s %s",
 				    frames_get(snapshot->frames, annotation->frame)->name,

@@ -217,7 +217,7 @@ static void pprof_put_location(struct pprof *pprof, uint32_t number)
 	proto_put_number(message, PPROF_LOCATION_ID, number);
 	proto_put_number(message, PPROF_LOCATION_MAPPING_ID,
 			 pprof_find_or_add_mapping(pprof, frame));
-	if (!pprof->settings->brief || pprof->settings->addresses)
+	if (!frame->program && (!pprof->settings->brief || pprof->settings->addresses))
 		proto_put_number(message, PPROF_LOCATION_ADDRESS, frame->address);
 	for (; number; number = location->outer) {
 		location = &pprof->locations.list[number - 1];

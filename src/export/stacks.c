@@ -70,9 +70,13 @@ struct source_position source_find(const struct snapshot *snapshot,
 				   const struct export_settings *settings, uint32_t frame)
 {
 	const char *text = snapshot_source(snapshot, frame), *colon;
+	const struct frame *function = frames_get(snapshot->frames, frame);
 
 	if (!*text && settings->waits)
 		text = snapshot_source(settings->waits, frame);
+	if (!*text && function->program)
+		return (struct source_position){ function->module, strlen(function->module),
+						 (uint32_t)function->address };
 	colon = strrchr(text, ':');
 	if (!colon)
 		return (struct source_position){ 0 };

@@ -64,6 +64,14 @@ uint64_t runtime_find_loop(const struct runtime_process *process, const struct r
 	return ops->find_loop ? ops->find_loop(process, frame) : 0;
 }
 
+bool runtime_names_program(const char *name)
+{
+	for (size_t i = 0; i < N_LANGUAGES; i++)
+		if (strncmp(name, languages[i]->prefix, strlen(languages[i]->prefix)) == 0)
+			return true;
+	return false;
+}
+
 bool runtime_is_loop(const char *name)
 {
 	for (size_t i = 0; i < N_LANGUAGES; i++)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/annotated_lines.h"
 #include "profile/names.h"
 #include "profile/wait_profile.h"
 #include "xtop/base/clock.h"
@@ -144,8 +145,12 @@ struct xtop_error *resolver_annotate(struct resolver *resolver, const struct sna
 		return error;
 	}
 	resolver_weigh(resolver, snapshot, annotation);
-	*annotationp = annotation;
-	return NULL;
+	error = annotated_lines_build(snapshot, annotation);
+	if (error)
+		annotation_destroy(annotation);
+	else
+		*annotationp = annotation;
+	return error;
 }
 
 /* --- snapshots -------------------------------------------------------------------------------- */

@@ -589,5 +589,6 @@ void annotation_destroy(struct annotation *annotation)
 	free(annotation->bytes);
 	free(annotation->counts);
 	free(annotation->targets);
+	free(annotation->lines);
 	free(annotation);
 }

@@ -11,6 +11,8 @@ libxtop_a_SOURCES += \
 	include/xtop/profile/snapshot.h \
 	src/profile/addresses.c \
 	src/profile/addresses.h \
+	src/profile/annotated_lines.c \
+	src/profile/annotated_lines.h \
 	include/xtop/profile/wait_sites.h \
 	src/profile/batches.c \
 	src/profile/crash.c \

@@ -66,6 +66,18 @@ static bool annotation_sources_find(void *context, const struct annotation *anno
 	return true;
 }
 
+/* An interpreted file has no build-id, so no server is asked for it. */
+static size_t annotation_sources_text(void *context, const char *file, uint32_t line, char *text,
+				      size_t capacity)
+{
+	const struct annotation_sources *lines = context;
+	const struct build_id none = { .size_bytes = 0 };
+
+	text[0] = '\0';
+	return lines->files ? source_cache_get_line(lines->files, &none, file, line, text, capacity)
+			    : 0;
+}
+
 static bool annotation_sources_poll(void *context)
 {
 	const struct annotation_sources *lines = context;
@@ -101,6 +113,7 @@ struct xtop_error *annotation_sources_init(struct annotation_sources *lines,
 
 	*lines = (struct annotation_sources){ .inlined = !options->no_inline,
 					      .finder = { annotation_sources_find,
+							  annotation_sources_text,
 							  annotation_sources_poll, lines } };
 	if (!options->lines)
 		return NULL;
@@ -124,7 +137,7 @@ void annotation_sources_deinit(struct annotation_sources *lines)
 
 /* Asks for the text of each instruction's line. The lines' numbers are known by now. */
 static void annotation_sources_ask_texts(const struct annotation_sources *lines,
-					 const struct annotation *annotation,
+					 const struct annotation *annotation, const char *file,
 					 const struct instructions *instructions)
 {
 	struct instruction_line line;
@@ -132,10 +145,14 @@ static void annotation_sources_ask_texts(const struct annotation_sources *lines,
 	for (size_t i = 0; i < instructions->n; i++)
 		annotation_sources_find((void *)lines, annotation, instructions->rows[i].distance,
 					&line);
+	/* All lines of an interpreted function are in one file. */
+	if (annotation->n_lines)
+		annotation_sources_text((void *)lines, file, annotation->lines[0].line, line.text,
+					sizeof(line.text));
 }
 
 void annotation_sources_wait(const struct annotation_sources *lines,
-			     const struct annotation *annotation, double seconds)
+			     const struct annotation *annotation, const char *file, double seconds)
 {
 	struct instructions instructions = { 0 };
 	struct line_answer answer;
@@ -150,7 +167,7 @@ void annotation_sources_wait(const struct annotation_sources *lines,
 	}
 	line_client_wait(seconds);
 	if (lines->files) {
-		annotation_sources_ask_texts(lines, annotation, &instructions);
+		annotation_sources_ask_texts(lines, annotation, file, &instructions);
 		source_cache_wait(lines->files, seconds);
 	}
 	instructions_deinit(&instructions);

@@ -23,9 +23,10 @@ struct xtop_error *annotation_sources_init(struct annotation_sources *lines,
 void annotation_sources_deinit(struct annotation_sources *lines);
 /*
  * Asks for the lines of all instructions, and then for their texts. Waits until they are known, for
- * SECONDS at most each time. Texts of more than SOURCE_MAX_FILES files may be missing.
+ * SECONDS at most each time. Texts of more than SOURCE_MAX_FILES files may be missing. FILE is the
+ * source file of the function if it is interpreted.
  */
 void annotation_sources_wait(const struct annotation_sources *lines,
-			     const struct annotation *annotation, double seconds);
+			     const struct annotation *annotation, const char *file, double seconds);
 
 #endif

@@ -206,7 +206,9 @@ static struct xtop_error *results_annotate(const struct results_work *work)
 	if (!error)
 		error = pipeline_annotate(run->pipeline, work->snapshot, frame, &annotation);
 	if (!error)
-		annotation_sources_wait(run->sources, annotation, LINE_EXPANDER_WAIT_S);
+		annotation_sources_wait(run->sources, annotation,
+					frames_get(work->snapshot->frames, frame)->module,
+					LINE_EXPANDER_WAIT_S);
 	if (!error)
 		error = export_annotation(work->snapshot, annotation, &run->sources->finder,
 					  &run->code, run->title, stdout);

@@ -58,6 +58,8 @@ libxtop_a_SOURCES += \
 	src/ui/views/annotate_view.c \
 	src/ui/views/annotate_jumps.c \
 	src/ui/views/annotate_jumps.h \
+	src/ui/views/annotate_lines.c \
+	src/ui/views/annotate_lines.h \
 	src/ui/views/baseline_view.c \
 	src/ui/views/branch.c \
 	src/ui/views/branch.h \

@@ -168,6 +168,52 @@ static void test_frozen(void)
 	scene_close(&scene);
 }
 
+static size_t program_text(void *context, const char *file, uint32_t line, char *text,
+			   size_t capacity)
+{
+	(void)context;
+	return (size_t)snprintf(
+		text, capacity, "%s",
+		strcmp(file, "libz.so.1.2.13") || line == 31 ? "" : "for match in candidates:");
+}
+
+/* An interpreted function has lines, with samples in them and in what they call. */
+static void test_program(void)
+{
+	static const struct annotation_line lines[] = {
+		{ 28, 900, 1000, 1000, 400, 500 },
+		{ 31, 600, 700, 700, 0, 0 },
+		{ 140, 188, 188, 188, 188, 188 },
+	};
+	const struct instruction_lines texts = { .find = made_line, .text = program_text };
+	struct snapshot *snapshot;
+	struct annotation *annotation;
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "/deflate_slow<Enter>m");
+	snapshot = fixture_snapshot(&scene.fixture, 2);
+	annotation = made_annotation(snapshot_annotated(scene.pipeline.slot), 1);
+	annotation->lack = ANNOTATION_HAS_LINES;
+	annotation->n_lines = sizeof(lines) / sizeof(lines[0]);
+	annotation->lines = malloc(sizeof(lines));
+	if (!annotation->lines)
+		abort();
+	memcpy(annotation->lines, lines, sizeof(lines));
+	snapshot->annotation = annotation;
+	scene.ui->model.code.lines = &texts;
+	ui_show(scene.ui, snapshot);
+	check_sizes(&scene, "-program");
+	cursor_is_on(&scene, "28", "the cursor begins on the hottest line");
+	scene_keys(&scene, 80, 24, "<Down><Down>");
+	cursor_is_on(&scene, "140", "Down goes to the next line");
+	scene_keys(&scene, 80, 24, "H");
+	cursor_is_on(&scene, "28", "H goes to the hottest line");
+	scene_keys(&scene, 80, 24, "<Enter>jIr/x<Enter>n");
+	cursor_is_on(&scene, "28", "keys of instructions do nothing");
+	scene_close(&scene);
+}
+
 static struct annotation *late_annotation(void *context, const struct snapshot *last, uint32_t frame)
 {
 	struct scene *scene = context;
@@ -186,6 +232,7 @@ static void test_lacks(void)
 		{ ANNOTATION_NOT_READ, 5, "could not be read yet, or is not in the recording" },
 		{ ANNOTATION_NOT_READ, 0, "No sample ended in this function itself" },
 		{ ANNOTATION_NO_CODE, 5, "This is no function" },
+		{ ANNOTATION_NO_LINES, 5, "An interpreted function: xtop --lines shows" },
 		{ ANNOTATION_ARM32, 5, "of a 32-bit Arm guest cannot be shown" },
 	};
 	struct scene scene;
@@ -227,6 +274,7 @@ int main(void)
 	test_keys();
 	test_own_row();
 	test_source_lines();
+	test_program();
 	test_frozen();
 	test_lacks();
 	return tap_done();

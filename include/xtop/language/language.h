@@ -146,6 +146,8 @@ uint32_t runtime_read_line(const struct runtime_process *process,
  */
 uint64_t runtime_find_loop(const struct runtime_process *process,
 			   const struct runtime_frame *frame);
+/* Whether NAME is one that runtime_read_name() gives: "[py] Shop.total". */
+bool runtime_names_program(const char *name);
 /*
  * Whether NAME is a runtime's function that runs a program's functions in a loop. Frames of this
  * loop give way to those of the program.

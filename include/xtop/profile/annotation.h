@@ -37,12 +37,23 @@ struct annotation_target {
 	uint64_t offset;   /* bytes from the start of FRAME to the place that is reached */
 };
 
+/* Samples in a line of an interpreted function. */
+struct annotation_line {
+	uint32_t line;
+	/* Samples that passed through the line. A stack with the line twice counts once. */
+	double live, ticks;
+	uint64_t samples;
+	double self_live, self_ticks; /* those that ended in the function itself */
+};
+
 /* Why an annotation has no code. */
 enum annotation_lack {
 	ANNOTATION_HAS_CODE,
-	ANNOTATION_NOT_READ, /* its pages could not be read, or are not in the recording */
-	ANNOTATION_NO_CODE,  /* the frame is no function: a process, a mark, or unnamed JIT code */
-	ANNOTATION_ARM32,    /* disassemble.h does not know that machine's instructions */
+	ANNOTATION_HAS_LINES, /* the function is interpreted: it has lines instead */
+	ANNOTATION_NO_LINES,  /* the function is interpreted, and no line of it is known */
+	ANNOTATION_NOT_READ,  /* its pages could not be read, or are not in the recording */
+	ANNOTATION_NO_CODE,   /* the frame is no function: a process, a mark, or unnamed JIT code */
+	ANNOTATION_ARM32,     /* disassemble.h does not know that machine's instructions */
 };
 
 struct annotation {
@@ -58,6 +69,8 @@ struct annotation {
 	size_t n_counts, n_targets;
 	struct annotation_count *counts;    /* ascending by distance */
 	struct annotation_target *targets;  /* ascending by distance */
+	size_t n_lines;
+	struct annotation_line *lines; /* ascending; the module of FRAME is their file */
 	/* All samples that ended in the function. COUNTS may have fewer. */
 	double self_live, self_ticks;
 	uint64_t self_samples;

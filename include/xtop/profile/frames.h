@@ -83,6 +83,8 @@ struct frame {
 	bool unknown;   /* nobody can name it */
 	bool hypercall; /* a stub that calls Xen, such as "xen_hypercall_sched_op" */
 	bool loop;      /* an interpreter's loop: runtime_is_loop() */
+	/* a function of an interpreted program: MODULE is its source file, ADDRESS its line */
+	bool program;
 	uint32_t owner; /* the owner's id; OWNER_NONE: this is no process or thread */
 };
 

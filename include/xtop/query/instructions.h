@@ -71,6 +71,8 @@ struct instruction_line {
 struct instruction_lines {
 	bool (*find)(void *context, const struct annotation *annotation, uint32_t distance,
 		     struct instruction_line *line);
+	/* Copies line LINE of the file FILE of an interpreted program; 0: not known. */
+	size_t (*text)(void *context, const char *file, uint32_t line, char *text, size_t capacity);
 	bool (*poll)(void *context); /* true: find() knows more texts than before; NULL: never */
 	void *context;
 };

@@ -11,6 +11,7 @@
 
 #include "ui/view.h"
 #include "ui/views/annotate_jumps.h"
+#include "ui/views/annotate_lines.h"
 #include "xtop/query/instructions.h"
 
 #define ANNOTATE_MAX_TRAIL   64  /* functions; the oldest one is dropped to make room */
@@ -79,6 +80,10 @@ static struct xtop_error *annotate_update(struct view *view, const struct ui_mod
 	struct xtop_error *error;
 
 	annotate->current = false;
+	if (annotation && annotation->lack == ANNOTATION_HAS_LINES) {
+		annotate_lines_update(&top->list, annotation, model, !top->placed);
+		top->placed = true;
+	}
 	if (!annotation || annotation->lack != ANNOTATION_HAS_CODE)
 		return NULL;
 	error = instructions_update(instructions, annotation);
@@ -305,6 +310,9 @@ static const char *annotate_lack(struct view_annotate *annotate, const struct ui
 		return "This is no function, or an inlined one: it has no code of its own.";
 	if (annotation->lack == ANNOTATION_ARM32)
 		return "Instructions of a 32-bit Arm guest cannot be shown.";
+	if (annotation->lack == ANNOTATION_NO_LINES)
+		return model->code.lines ? "No line of this interpreted function is known."
+					 : "An interpreted function: xtop --lines shows its lines.";
 	if (annotation->self_samples)
 		return "Its code could not be read yet, or is not in the recording.";
 	return "No sample ended in this function itself: its code was not read.";
@@ -325,6 +333,10 @@ static void annotate_draw(struct view *view, const struct ui_model *model, struc
 		return;
 	}
 	annotate_draw_title(annotate, model, canvas, area);
+	if (annotation && annotation->lack == ANNOTATION_HAS_LINES) {
+		annotate_lines_draw(&annotate_top(annotate)->list, annotation, model, canvas, rest);
+		return;
+	}
 	if (!annotation || !annotate->current) {
 		canvas_put(canvas, area.row + area.rows / 3, 2, area.columns - 2, STYLE_NORMAL,
 			   annotate_lack(annotate, model));
@@ -409,6 +421,20 @@ static struct request annotate_find(struct view_annotate *annotate, const struct
 		       : request;
 }
 
+static void annotate_select_hottest(struct view_annotate *annotate, const struct ui_model *model)
+{
+	const struct annotation *annotation = annotate_get(annotate, model);
+	struct list *list = &annotate_top(annotate)->list;
+
+	if (!annotation || !list->n)
+		return;
+	if (annotation->lack == ANNOTATION_HAS_LINES)
+		annotate_lines_select_hottest(list, annotation, model);
+	else if (annotate->current)
+		list_select(list,
+			    instructions_hottest(&annotate->instructions, model->shares.totals));
+}
+
 static struct request annotate_handle(struct view *view, const struct ui_model *model,
 				      struct request request)
 {
@@ -423,9 +449,7 @@ static struct request annotate_handle(struct view *view, const struct ui_model *
 	case REQUEST_OPEN:
 		return annotate_open(annotate, model);
 	case REQUEST_HOTTEST:
-		if (annotate->current && list->n)
-			list_select(list, instructions_hottest(&annotate->instructions,
-							       model->shares.totals));
+		annotate_select_hottest(annotate, model);
 		return request_of(REQUEST_NONE);
 	case REQUEST_BACK:
 	case REQUEST_BACK_OR_QUIT:

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The lines of an interpreted function with their samples. Resolver's thread. */
+#ifndef PROFILE_ANNOTATED_LINES_H
+#define PROFILE_ANNOTATED_LINES_H
+
+#include "xtop/base/error.h"
+#include "xtop/profile/annotation.h"
+#include "xtop/profile/snapshot.h"
+
+/*
+ * Fills in the lines of ANNOTATION if its function is interpreted. SNAPSHOT has frames of lines if
+ * they are asked for (--lines). Error: out of memory.
+ */
+struct xtop_error *annotated_lines_build(const struct snapshot *snapshot,
+					 struct annotation *annotation);
+
+#endif
