@@ -62,18 +62,45 @@ static bool enter_with_folder(void)
 	return !helper_sandbox_enter(open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC), true);
 }
 
+/* A limit that this process has already may be lower. */
+static uint64_t limited(int what, uint64_t most)
+{
+	struct rlimit limit;
+
+	return getrlimit(what, &limit) == 0 && limit.rlim_max < most ? limit.rlim_max : most;
+}
+
+static int oom_score(pid_t pid)
+{
+	char path[64];
+	int score = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", pid);
+	file = fopen(path, "r");
+	if (file && fscanf(file, "%d", &score) != 1)
+		score = -1;
+	if (file)
+		fclose(file);
+	return score;
+}
+
 /* Main of root is bounded from outside, and is the first that the kernel kills for memory. */
 static void check_limits(pid_t child)
 {
 	uint64_t bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-	char data[64];
+	char data[64], threads[64];
 
+	bytes = bytes > (1UL << 30) ? bytes : (uint64_t)1 << 30;
 	snprintf(data, sizeof(data), "Max data size             %" PRIu64 " ",
-		 bytes > (1UL << 30) ? bytes : (uint64_t)1 << 30);
+		 limited(RLIMIT_DATA, bytes));
+	snprintf(threads, sizeof(threads), "Max processes             %" PRIu64 " ",
+		 limited(RLIMIT_NPROC, 1024));
 	check(proc_says(child, "limits", data), "main takes no more memory than the machine has");
-	check(proc_says(child, "limits", "Max processes             1024 "),
-	      "main has 1,024 threads at most");
-	check(proc_says(child, "oom_score_adj", "500\n"), "main dies before others of its size");
+	check(proc_says(child, "limits", threads), "main has 1,024 threads at most");
+	if (access("/proc/self/oom_score_adj", W_OK) == 0)
+		check(oom_score(child) >= 500, "main dies before others of its size: %d",
+		      oom_score(child));
 }
 
 /* The kernel's view of the process that has ENTERed its walls. UID 0: a user of its own. */
@@ -166,7 +193,8 @@ static void test_user(const char *who, bool (*enter)(void))
 		check(proc_says(child, "status", "CapPrm:\t0000000000000000"),
 		      "%s of a user has no capability, whatever it had", who);
 	if (enter == enter_main)
-		check(!proc_says(child, "limits", "Max processes             1024 "),
+		check(limited(RLIMIT_NPROC, 1024) < 1024 ||
+			      !proc_says(child, "limits", "Max processes             1024 "),
 		      "%s of a user shares that user's limits", who);
 	if (enter == line_sandbox_enter)
 		check(proc_says(child, "limits", "Max core file size        0 ") &&
@@ -178,6 +206,21 @@ static void test_user(const char *who, bool (*enter)(void))
 	waitpid(child, NULL, 0);
 }
 
+/* A limit that is lower already stays. */
+static void test_lower_limit(void)
+{
+	struct rlimit before, lower;
+
+	if (getrlimit(RLIMIT_NPROC, &before))
+		abort();
+	lower = before;
+	lower.rlim_cur = lower.rlim_max = limited(RLIMIT_NPROC, 900);
+	if (setrlimit(RLIMIT_NPROC, &lower))
+		abort();
+	test_status("main with a lower limit", enter_main, "1234", 0);
+	setrlimit(RLIMIT_NPROC, &before);
+}
+
 int main(void)
 {
 	if (!fixture_begin())
@@ -185,6 +228,8 @@ int main(void)
 	test_status("main", enter_main, "1234", 0);
 	test_status("main", enter_main, "0", 0);
 	test_status("main", enter_main, "12x", 0);
+	if (fixture.was_root)
+		test_lower_limit();
 	test_status("a helper that connects", enter_client, "1234", 0);
 	test_status("a helper that does not connect", enter_server, "1234", 0);
 	test_status("a helper with a folder", enter_with_folder, "1234", 1234);
