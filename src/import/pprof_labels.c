@@ -4,6 +4,7 @@
 
 #include "import/pprof_labels.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 
 void pprof_labels_begin(struct pprof_labels *labels)
 {
-	labels->n = 0;
+	labels->n = labels->n_numbers = 0;
 }
 
 void pprof_labels_add(struct pprof_labels *labels, const char *key, const char *value)
@@ -26,17 +27,30 @@ void pprof_labels_add(struct pprof_labels *labels, const char *key, const char *
 	labels->n++;
 }
 
+void pprof_labels_add_number(struct pprof_labels *labels, const char *key, int64_t number,
+			     const char *unit)
+{
+	char *text;
+
+	if (!strcmp(key, "bytes") || labels->n_numbers == PPROF_MAX_LABELS)
+		return;
+	text = labels->numbers[labels->n_numbers++];
+	snprintf(text, PPROF_NUMBER_BYTES, "%" PRId64 "%s", number, unit ? unit : "");
+	pprof_labels_add(labels, key, text);
+}
+
 /* Whether the text is that of an earlier group, or there is room for another one. */
 static bool pprof_labels_find_or_add(struct pprof_labels *labels)
 {
 	uint64_t hash = hash_bytes(0, labels->text, strlen(labels->text));
 
 	for (size_t i = labels->n_groups; i-- > 0;)
-		if (labels->groups[i] == hash)
+		if (labels->hashes[i] == hash && !strcmp(labels->groups[i], labels->text))
 			return true;
 	if (labels->n_groups == PPROF_MAX_LABEL_GROUPS)
 		return false;
-	labels->groups[labels->n_groups++] = hash;
+	labels->hashes[labels->n_groups] = hash;
+	memcpy(labels->groups[labels->n_groups++], labels->text, sizeof(labels->text));
 	return true;
 }
 

@@ -5,7 +5,7 @@
  * samples. The second pass reads the samples. So a file may have any number of samples.
  *
  * The labels "process" and "thread" become frames of processes and threads; see
- * pprof_labels.h for others. Labels with numbers are left out.
+ * pprof_labels.h for others, and for those with numbers.
  */
 #include "config.h"
 
@@ -27,7 +27,8 @@ struct pprof_stack {
 	size_t first;
 	uint64_t values[PPROF_MAX_VALUES];
 	size_t n_values;
-	uint64_t key, text; /* numbers of a label's strings */
+	uint64_t key, text, unit; /* numbers of a label's strings */
+	int64_t number;           /* a label's value if it has no text */
 	const char *process, *thread;
 	struct pprof_labels labels; /* other than process and thread */
 };
@@ -83,6 +84,10 @@ static bool pprof_label_number(struct pprof_stream *stream, uint32_t tag, uint64
 		sample->key = value;
 	else if (tag == PPROF_LABEL_STR)
 		sample->text = value;
+	else if (tag == PPROF_LABEL_NUM)
+		sample->number = (int64_t)value;
+	else if (tag == PPROF_LABEL_NUM_UNIT)
+		sample->unit = value;
 	return true;
 }
 
@@ -94,14 +99,18 @@ static bool pprof_sample_message(struct pprof_stream *stream, uint32_t tag, pb_i
 
 	if (tag != PPROF_SAMPLE_LABEL)
 		return pprof_stream_read_packed(stream, tag, fields, pprof_sample_number, context);
-	sample->key = sample->text = 0;
+	sample->key = sample->text = sample->unit = 0;
+	sample->number = 0;
 	if (!pprof_stream_read_fields(stream, fields, pprof_label_number, NULL, sample))
 		return false;
 	key = pprof_tables_string(sample->tables, sample->key);
 	value = pprof_tables_string(sample->tables, sample->text);
-	if (!key || !value) /* a number */
+	if (!key || (!value && !sample->number))
 		return true;
-	if (!strcmp(key, "process"))
+	if (!value)
+		pprof_labels_add_number(&sample->labels, key, sample->number,
+					pprof_tables_string(sample->tables, sample->unit));
+	else if (!strcmp(key, "process"))
 		sample->process = value;
 	else if (!strcmp(key, "thread"))
 		sample->thread = value;

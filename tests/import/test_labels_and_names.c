@@ -109,6 +109,40 @@ static void test_labels(void)
 	read_close(&read);
 }
 
+/* Sizes of objects are no groups: heap profiles of Go have one in each sample. */
+static void test_number_labels(void)
+{
+	static const uint8_t types[] = { 0x08, 1, 0x10, 2 };
+	static const uint8_t location[] = { 0x08, 1, 0x22, 2, 0x08, 1 };
+	static const uint8_t function[] = { 0x08, 1, 0x10, 6 };
+	static const uint8_t samples[][15] = {
+		{ 0x0a, 1, 1, 0x12, 1, 1, 0x1a, 6, 0x08, 3, 0x18, 7, 0x20, 4 }, /* shard: 7 ms */
+		{ 0x0a, 1, 1, 0x12, 1, 2, 0x1a, 4, 0x08, 3, 0x18, 9 },          /* shard: 9 */
+		{ 0x0a, 1, 1, 0x12, 1, 4, 0x1a, 4, 0x08, 5, 0x18, 64 },         /* bytes: 64 */
+		{ 0x0a, 1, 1, 0x12, 1, 8, 0x1a, 5, 0x08, 3, 0x18, 0x80, 1 },    /* shard: 128 */
+	};
+	static const uint8_t n_bytes[] = { 14, 12, 12, 13 };
+	static const char *const strings[] = { "", "n", "count", "shard", "ms", "bytes", "f" };
+	_cleanup_free_ char *bytes = NULL, *text = NULL;
+	size_t n;
+	FILE *file = open_memstream(&bytes, &n);
+	struct read read;
+
+	put_bytes(file, 1, types, sizeof(types));
+	put_bytes(file, 4, location, sizeof(location));
+	put_bytes(file, 5, function, sizeof(function));
+	for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
+		put_text(file, strings[i]);
+	for (size_t i = 0; i < sizeof(n_bytes); i++)
+		put_bytes(file, 2, samples[i], n_bytes[i]);
+	fclose(file);
+	read = read_file(bytes, n, (struct import_settings){ .value = NULL });
+	text = folded_text(read.snapshot, true);
+	check_string(text, "f 4\nshard=128;f 8\nshard=7ms;f 1\nshard=9;f 2\n",
+		     "labels with numbers are groups");
+	read_close(&read);
+}
+
 static void test_next_value(void)
 {
 	size_t n;
@@ -263,6 +297,7 @@ static void test_kernel_names(void)
 int main(void)
 {
 	test_labels();
+	test_number_labels();
 	test_next_value();
 	test_many_labels();
 	test_names();

@@ -35,7 +35,12 @@ enum pprof_sample {
 	PPROF_SAMPLE_LABEL = 3,
 };
 
-enum pprof_label { PPROF_LABEL_KEY = 1, PPROF_LABEL_STR = 2 };
+enum pprof_label {
+	PPROF_LABEL_KEY = 1,
+	PPROF_LABEL_STR = 2,
+	PPROF_LABEL_NUM = 3,
+	PPROF_LABEL_NUM_UNIT = 4,
+};
 
 enum pprof_mapping {
 	PPROF_MAPPING_ID = 1,
