@@ -22,18 +22,40 @@
 #include "xtop/base/root_file.h"
 #include "xtop/base/work.h"
 
-/* The last component of the path. A file without a path is named after its kind. */
+/*
+ * Reads the path of FILE. Its struct file may be another file's by now: the process from whose
+ * areas it was taken may have ended. Then the names of the inode are left.
+ */
+static bool code_file_read_path(struct code_file_reader *reader, const struct guest_file *file)
+{
+	const struct linux_guest *guest = reader->guest;
+	struct guest_file now = { 0 };
+
+	if (path_read(guest, file->file, &reader->path) &&
+	    guest_file_find_inode(guest, file->file, &now) &&
+	    file_identity_equal(&now.identity, &file->identity))
+		return true;
+	return path_read_inode(guest, file->inode, &reader->path) &&
+	       file_identity_read(guest, file->inode, &now.identity) &&
+	       file_identity_equal(&now.identity, &file->identity);
+}
+
+/*
+ * The last component of the path. A file without a path keeps the name BEFORE, which it had, and is
+ * named after its kind if it had none.
+ */
 static const char *code_file_find_name(struct code_file_reader *reader,
-				       const struct guest_file *file, bool *no_path)
+				       const struct guest_file *file, const char *before,
+				       bool *no_path)
 {
 	const char *slash;
 
 	*no_path = false;
 	if (!file->file)
 		return "[vdso]";
-	if (!path_read(reader->guest, file->file, &reader->path)) {
+	if (!code_file_read_path(reader, file)) {
 		*no_path = true;
-		return "[file]";
+		return before ? before : "[file]";
 	}
 	slash = strrchr(reader->path.path, '/');
 	return slash && slash[1] ? slash + 1 : reader->path.path;
@@ -279,14 +301,14 @@ static void code_file_read_sources(struct code_file_reader *reader, struct guest
 		reading->state = CODE_FILE_TOO_LARGE; /* the next reading would be cut off, too */
 }
 
-void code_file_read(struct code_file_reader *reader, struct guest_file *file, bool lacks_parts,
-		    struct code_file_reading *reading)
+void code_file_read(struct code_file_reader *reader, struct guest_file *file, const char *before,
+		    bool lacks_parts, struct code_file_reading *reading)
 {
 	struct work *work = memory_work(reader->guest->memory);
 	const char *name;
 
 	*reading = (struct code_file_reading){ 0 };
-	name = code_file_find_name(reader, file, &reading->no_path);
+	name = code_file_find_name(reader, file, before, &reading->no_path);
 	work_begin(work, name);
 	code_file_read_sources(reader, file, name, lacks_parts, reading);
 	work_end(work);

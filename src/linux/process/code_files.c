@@ -244,11 +244,13 @@ static void code_files_charge(struct code_files *files, struct code_file *file)
 static void code_files_read(struct code_files *files, struct guest_file *source,
 			    struct code_file *file, struct code_file_reading *reading)
 {
-	code_file_read(&files->reader, source, file->lacks_parts, reading);
+	const char *before = file->image && !file->no_path ? file->image->name : NULL;
+
+	code_file_read(&files->reader, source, before, file->lacks_parts, reading);
 	files->counts.reads++;
 	files->walk_bytes +=
 		reading->got_bytes + reading->wasted_bytes + reading->unpacked_bytes;
-	file->no_path = reading->no_path;
+	file->no_path = reading->no_path && !before;
 }
 
 /* Sets FILE to the results in READING; the image's reference moves to FILE. */

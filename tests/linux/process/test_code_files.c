@@ -136,12 +136,72 @@ static void test_no_elf(struct code_fixture *fixture)
 	address = made_file_at(fixture->made, fixture->made->root_mount, 0x1000,
 			       made_inode_of(fixture->made, address));
 	made_set(fixture->made, made_inode_of(fixture->made, address), INODE_GENERATION, 5);
+	made_set(fixture->made, made_inode_of(fixture->made, address), INODE_DENTRIES, 0);
 	file = get(fixture, address, 0);
 	check(file && file->no_path && strcmp(file->image->name, "[file]") == 0,
 	      "a file without a path has a made-up name");
 	code_file_close(file);
 	check(!get(fixture, 0xffffffffc0000000, 0),
 	      "a struct file that cannot be read is not opened");
+	end(fixture);
+}
+
+/*
+ * The process ends from whose areas FILE was taken, and its struct file becomes that of OTHER before
+ * the file is read.
+ */
+static struct code_file *get_late(struct code_fixture *fixture, uint64_t file, uint64_t other,
+				  uint64_t now_ns)
+{
+	struct made_linux *made = fixture->made;
+	uint64_t path = made_offset(made, FILE_PATH),
+		 dentry = path + made_offset(made, PATH_DENTRY);
+	struct guest_file source = { 0 };
+
+	if (!guest_file_find_inode(&made->guest, file, &source))
+		return NULL;
+	made_write(made, file + dentry, made_get(made, other + dentry));
+	made_set(made, file, FILE_INODE, made_inode_of(made, other));
+	return code_files_open(fixture->files, &source, now_ns);
+}
+
+static void test_ended_process(struct code_fixture *fixture)
+{
+	struct made_linux *made;
+	struct code_file *file;
+	uint64_t address, other, inode, dentry, folio, memory;
+
+	begin(fixture, NULL);
+	made = fixture->made;
+	program_make(&fixture->program, 0, "serve", 1);
+	other = made_file(made, "/lib/other.so", "none", 4);
+	address = made_file(made, "/lib/first.so", fixture->program.bytes, PROGRAM_BYTES);
+	file = get_late(fixture, address, other, 0);
+	check_string(file ? file->image->name : NULL, "[file]",
+		     "a file whose struct file is another's by now has not that one's name");
+	code_file_close(file);
+	address = made_file(made, "/lib/late.so", fixture->program.bytes, PROGRAM_BYTES);
+	inode = made_inode_of(made, address);
+	made_cache_entry(made, inode, 2, 0);
+	touch(fixture, address, 0);
+	folio = made_folio(made, 2, 1, &memory);
+	made_put(made->memory, made->guest.root, memory,
+		 fixture->program.bytes + 2 * GUEST_PAGE_SIZE, GUEST_PAGE_SIZE);
+	made_cache_entry(made, inode, 2, folio);
+	file = get_late(fixture, address, other, 100 * S);
+	check_string(file ? file->image->name : NULL, "late.so",
+		     "such a file that is read again keeps its name");
+	check_string(function_of(file), "serve", "such a file gets its functions");
+	code_file_close(file);
+	address = made_file(made, "/lib/listed.so", fixture->program.bytes, PROGRAM_BYTES);
+	dentry = made_get(made,
+			  address + made_offset(made, FILE_PATH) + made_offset(made, PATH_DENTRY));
+	made_set(made, made_inode_of(made, address), INODE_DENTRIES,
+		 dentry + made_offset(made, DENTRY_ALIAS));
+	file = get_late(fixture, address, other, 0);
+	check_string(file ? file->image->name : NULL, "listed.so",
+		     "such a file has the name of its inode");
+	code_file_close(file);
 	end(fixture);
 }
 
@@ -261,6 +321,7 @@ int main(void)
 	test_retry(&fixture);
 	test_less(&fixture);
 	test_no_elf(&fixture);
+	test_ended_process(&fixture);
 	test_limit(&fixture);
 	return tap_done();
 }
