@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Pass-through functions; see pass_through.h. One pass over the nodes sums each function's
- * time, and finds the one callee that may have most of it. A second pass sums the time of that
- * callee. Only calls by a function's outermost nodes count, so that recursion counts once.
+ * Pass-through functions; see pass_through.h. One pass over the nodes of a process sums each
+ * function's time, and finds the one callee that may have most of it there. A second pass sums the
+ * time of that callee. Only calls by a function's outermost nodes count, so that recursion counts
+ * once.
  *
  * The callee comes from a vote by weight (Boyer and Moore, "MJRTY", 1981): each call by F votes
  * for its callee against the callee that leads. A callee that has more than half of all votes
@@ -27,10 +28,10 @@ struct tick_sums {
 
 struct pass_through_function {
 	uint32_t at, until;  /* the last outermost node, and the end of its subtree */
-	uint32_t callee;     /* leads in the vote; FRAME_ROOT: no callee yet */
+	uint32_t callee;     /* leads in the vote of a process; FRAME_ROOT: no callee yet */
 	double lead;         /* CALLEE's lead in the vote, in ticks since start */
 	struct tick_sums own, children;
-	struct tick_sums callees; /* the children of CALLEE below this function */
+	struct tick_sums callees; /* what each process has of CALLEE below this function */
 	struct tick_sums starts;  /* the children at nodes through which most chains of a unit go */
 };
 
@@ -159,9 +160,9 @@ static void pass_through_weigh(struct pass_through *pass, uint32_t index)
 		ticks_add_children(&function->starts, node);
 }
 
-static void pass_through_sum(struct pass_through *pass)
+static void pass_through_sum_process(struct pass_through *pass, uint32_t from, uint32_t end)
 {
-	for (uint32_t i = 0; i < pass->from->n_nodes; i++) {
+	for (uint32_t i = from; i < end; i++) {
 		pass_through_leave_units(pass, i);
 		if (frame_is_unit(pass_through_frame(pass, i)) && pass->n_units < MAX_UNITS)
 			pass_through_enter_unit(pass, i);
@@ -169,36 +170,60 @@ static void pass_through_sum(struct pass_through *pass)
 	}
 }
 
-static void pass_through_sum_callees(struct pass_through *pass)
+/*
+ * Whether the call by CALLER to node INDEX is one to the callee that leads. A function that mostly
+ * calls itself hands nothing on, and neither does one with only [evicted] below it.
+ */
+static bool pass_through_calls_leader(const struct pass_through *pass,
+				      const struct pass_through_function *caller, uint32_t index)
+{
+	const uint32_t callee = pass->from->nodes[index].frame;
+
+	return caller->callee == callee && caller != &pass->functions[callee] &&
+	       frame_is_function(pass_through_frame(pass, index));
+}
+
+static void pass_through_sum_callees(struct pass_through *pass, uint32_t from, uint32_t end)
 {
 	const struct snapshot_node *nodes = pass->from->nodes;
 
-	for (uint32_t i = 0; i < pass->from->n_nodes; i++)
+	for (uint32_t i = from; i < end; i++)
 		pass->functions[nodes[i].frame].until = 0;
-	for (uint32_t i = 0; i < pass->from->n_nodes; i++) {
+	for (uint32_t i = from; i < end; i++) {
 		struct pass_through_function *caller = pass_through_caller(pass, i);
 
-		if (caller && caller->callee == nodes[i].frame)
+		if (caller && pass_through_calls_leader(pass, caller, i))
 			ticks_add_children(&caller->callees, &nodes[i]);
 		function_enter(&pass->functions[nodes[i].frame], i, &nodes[i]);
+	}
+	for (uint32_t i = from; i < end; i++) {
+		pass->functions[nodes[i].frame].callee = FRAME_ROOT;
+		pass->functions[nodes[i].frame].lead = 0;
+	}
+}
+
+/* The index after the nodes from INDEX on that are one process's, or no process's. */
+static uint32_t pass_through_find_end(const struct pass_through *pass, uint32_t index)
+{
+	if (pass_through_frame(pass, index)->kind == FRAME_KIND_OWNER)
+		return pass->from->nodes[index].end;
+	do
+		index++;
+	while (index < pass->from->n_nodes &&
+	       pass_through_frame(pass, index)->kind != FRAME_KIND_OWNER);
+	return index;
+}
+
+static void pass_through_sum(struct pass_through *pass)
+{
+	for (uint32_t i = 0, end; i < pass->from->n_nodes; i = end) {
+		end = pass_through_find_end(pass, i);
+		pass_through_sum_process(pass, i, end);
+		pass_through_sum_callees(pass, i, end);
 	}
 }
 
 /* --- which functions -------------------------------------------------------------------------- */
-
-/*
- * Whether function ID hands most of its time to one callee. A function that mostly calls itself
- * does not, and neither does a function with only [evicted] below it.
- */
-static bool pass_through_hands_on(const struct pass_through *pass, uint32_t id)
-{
-	const struct pass_through_function *function = &pass->functions[id];
-	const struct frame *callee = frames_get(pass->from->frames, function->callee);
-
-	return function->callee != id &&
-	       frame_is_function(callee) &&
-	       ticks_reach(&function->callees, &function->children, PASS_THROUGH_MOST);
-}
 
 static bool pass_through_is_folded(const struct pass_through *pass, uint32_t id)
 {
@@ -209,7 +234,7 @@ static bool pass_through_is_folded(const struct pass_through *pass, uint32_t id)
 	return function->children.all > 0 &&
 	       frame_is_named_function(frames_get(pass->from->frames, id)) &&
 	       ticks_reach(&left, &function->children, 1 - PASS_THROUGH_OWN) &&
-	       (pass_through_hands_on(pass, id) ||
+	       (ticks_reach(&function->callees, &function->children, PASS_THROUGH_MOST) ||
 		ticks_reach(&function->starts, &function->children, PASS_THROUGH_MOST));
 }
 
@@ -262,7 +287,6 @@ struct xtop_error *pass_through_fold(const struct snapshot *from, struct snapsho
 	if (!functions || !marks)
 		return error_create("no memory to fold functions of %zu nodes away", from->n_nodes);
 	pass_through_sum(&pass);
-	pass_through_sum_callees(&pass);
 	n = pass_through_mark(&pass, marks);
 	error = pass_through_remove(from, marks, to);
 	if (!error)

@@ -57,6 +57,35 @@ static void test_plumbing(void)
 		     "a server's plumbing");
 }
 
+/*
+ * start hands all that it has in a process to one function, another one in each process. It does not
+ * start nearly every chain of ab. sys divides in web, though not in ab, and stays.
+ */
+static void test_processes(void)
+{
+	static const char *const stacks[] = { "@web;.start;.serve;sys;send 50",
+					      "@web;.start;.serve;sys;read 50",
+					      "@web;.start;.serve;.parse 100",
+					      "@ab;.start;.ask;sys;send 50",
+					      "@ab;.start;.ask 50",
+					      "@ab;.load 40",
+					      NULL };
+
+	check_folded(stacks, 2,
+		     "all 0/340\n"
+		     " web 0/200\n"
+		     "  sys 0/100\n"
+		     "   send 50/50\n"
+		     "   read 50/50\n"
+		     "  parse 100/100\n"
+		     " ab 0/140\n"
+		     "  ask 50/100\n"
+		     "   sys 0/50\n"
+		     "    send 50/50\n"
+		     "  load 40/40\n",
+		     "what starts each process in one way");
+}
+
 /* A share of 90 % is not nearly all, and 2 % of its own time is time. */
 static void test_bounds(void)
 {
@@ -182,6 +211,7 @@ int main(void)
 {
 	must(frames_create(NULL, &frames));
 	test_plumbing();
+	test_processes();
 	test_bounds();
 	test_recursion();
 	test_unknown();

@@ -8,7 +8,7 @@
  * since start:
  *
  *   - It takes at most PASS_THROUGH_OWN of its time itself, and hands at least PASS_THROUGH_MOST to
- *     one other function.
+ *     one other function of each process.
  *   - It takes at most PASS_THROUGH_OWN of its time itself. At least PASS_THROUGH_MOST of its time
  *     is in nodes that nearly every chain of their process, or of their named thread, goes through:
  *     at least PASS_THROUGH_MOST of the chains.
