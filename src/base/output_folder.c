@@ -44,15 +44,6 @@ static void output_walk_fail(struct output_walk *walk, int errno_value)
 	output_walk_enter(walk, -1);
 }
 
-/* Sets what is left to PATH. A PATH that begins with a slash begins at the root again. */
-static void output_walk_set(struct output_walk *walk, const char *path)
-{
-	if (path[0] == '/')
-		output_walk_enter(walk, open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-	path += strspn(path, "/");
-	memmove(walk->path, path, strlen(path) + 1);
-}
-
 static bool output_may_follow(uid_t owner)
 {
 	const char *sudo = geteuid() == 0 ? getenv("SUDO_UID") : NULL;
@@ -78,13 +69,17 @@ static void output_walk_follow(struct output_walk *walk, int link, uid_t owner)
 		return;
 	}
 	snprintf(path + length, sizeof(path) - (size_t)length, "/%s", walk->path);
-	output_walk_set(walk, path);
+	memcpy(walk->path, path, strlen(path) + 1);
 }
 
-/* Takes the first component off what is left, and goes there. */
+/*
+ * Takes the first component off what is left, and goes there. That of an absolute path has its
+ * slash, and begins at the root.
+ */
 static void output_walk_step(struct output_walk *walk)
 {
-	size_t length = strcspn(walk->path, "/");
+	size_t slashes = strspn(walk->path, "/");
+	size_t length = slashes + strcspn(walk->path + slashes, "/");
 	char name[PATH_MAX];
 	struct stat status;
 	int next;
@@ -104,7 +99,8 @@ static void output_walk_step(struct output_walk *walk)
 
 int output_folder_open(const char *path, const char **namep)
 {
-	struct output_walk walk = { .folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC) };
+	const char *begin = path[0] == '/' ? "/" : ".";
+	struct output_walk walk = { .folder = open(begin, O_PATH | O_DIRECTORY | O_CLOEXEC) };
 	const char *slash = strrchr(path, '/');
 	_cleanup_free_ char *folder = strndup(path, slash ? (size_t)(slash - path) + 1 : 0);
 
@@ -113,7 +109,7 @@ int output_folder_open(const char *path, const char **namep)
 		output_walk_fail(&walk, folder ? ENAMETOOLONG : ENOMEM);
 		return -1;
 	}
-	output_walk_set(&walk, folder);
+	memcpy(walk.path, folder, strlen(folder) + 1);
 	while (walk.folder >= 0 && walk.path[0])
 		output_walk_step(&walk);
 	return walk.folder;
