@@ -14,7 +14,7 @@ bool library_set_utf8(void)
 
 const char *library_example(void)
 {
-	return XTOP_DATA_FOLDER "/example.folded";
+	return XTOP_DATA_FOLDER "/example.pb.gz";
 }
 
 const char library_parts[] = "";

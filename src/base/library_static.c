@@ -22,7 +22,7 @@
 /* Debian's file of the locale C.UTF-8 (static/locale.S). */
 extern const char library_locale[], library_locale_end[];
 
-/* doc/example.folded, packed (static/example.S). */
+/* doc/example.pb.gz (static/example.S). */
 extern const char library_example_file[], library_example_file_end[];
 
 /*

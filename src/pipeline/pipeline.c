@@ -104,7 +104,7 @@ static struct xtop_error *pipeline_snapshot_profile(const struct pipeline *pipel
 static struct xtop_error *pipeline_publish_profile(struct pipeline *pipeline)
 {
 	struct sampler_counts counts = { .state = SAMPLER_ENDED };
-	const char *path = pipeline->options->example ? "example.folded"
+	const char *path = pipeline->options->example ? "example"
 						      : pipeline->options->replay,
 		   *name = strrchr(path, '/');
 	struct snapshot *snapshot;

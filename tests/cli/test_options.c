@@ -74,7 +74,7 @@ static void test_example(void)
 {
 	struct options options = accept("--example");
 
-	check(options.replay && strstr(options.replay, "/xtop/example.folded"), "--example: %s",
+	check(options.replay && strstr(options.replay, "/xtop/example.pb.gz"), "--example: %s",
 	      options.replay ? options.replay : "no file");
 	options_deinit(&options);
 	refuse("--example -r x", "--example shows a profile of its own");
