@@ -59,21 +59,25 @@ static struct xtop_error *output_open_folder(const char *path, int *folderp, con
 	return output_cannot_write(errno, path);
 }
 
+/* Creates PATH, which is NAME in FOLDER. */
+static struct xtop_error *output_create_in(int folder, const char *name, const char *path, int *fdp)
+{
+	int fd = openat(folder, name,
+			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
+
+	if (fd < 0)
+		return output_cannot_write(errno, path);
+	*fdp = fd;
+	return NULL;
+}
+
 struct xtop_error *output_create_fd(const char *path, int *fdp)
 {
 	_cleanup_close_ int folder = -1;
 	const char *name;
 	struct xtop_error *error = output_open_folder(path, &folder, &name);
-	int fd;
 
-	if (error)
-		return error;
-	fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY,
-		    0600);
-	if (fd < 0)
-		return output_cannot_write(errno, path);
-	*fdp = fd;
-	return NULL;
+	return error ? error : output_create_in(folder, name, path, fdp);
 }
 
 /* An existing file to write to. */
@@ -191,7 +195,7 @@ static struct xtop_error *output_open_path(struct output_file *file, bool replac
 		file->is_file = S_ISREG(old.status.st_mode);
 		return output_open_old(&old, fdp);
 	}
-	error = output_create_fd(file->path, fdp);
+	error = output_create_in(folder, old.name, file->path, fdp);
 	file->is_file = file->created = !error;
 	return error;
 }
