@@ -15,7 +15,7 @@ noinst_LIBRARIES += tests/support/libsupport.a
 tests_support_libsupport_a_SOURCES = \
 	tests/support/dump_memory.c \
 	tests/support/fetched_file.c \
-	tests/support/fetched_file.h \
+	tests/support/exported.h tests/support/fetched_file.h \
 	tests/support/read_profile.h \
 	tests/support/old_landlock.c \
 	tests/support/old_landlock.h \

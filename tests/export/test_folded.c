@@ -2,22 +2,16 @@
 /* Folded output: the format of doc/FORMATS, merged, sorted as LC_ALL=C sort does. */
 #include "config.h"
 
+#include "tests/support/exported.h"
 #include "tests/support/profile_stacks.h"
 
-#include "xtop/export/export.h"
 
 static struct frames *frames;
 
 static char *folded_by_cgroup(const struct snapshot *snapshot)
 {
-	const struct export_settings settings = { .by_cgroup = true };
-	char *text;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
-
-	must(export_folded(snapshot, &settings, file));
-	fclose(file);
-	return text;
+	return exported_text(snapshot, &(struct export_settings){ .by_cgroup = true },
+			     export_folded);
 }
 
 static char *folded(const struct snapshot *snapshot, const char *regex, bool addresses)

@@ -4,24 +4,19 @@
  */
 #include "config.h"
 
+#include "tests/support/exported.h"
 #include "tests/support/profile_stacks.h"
 
 #include <string.h>
 
-#include "xtop/export/export.h"
 
 static struct frames *frames;
 
 static char *written(const struct snapshot *snapshot, export_write_fn *write)
 {
 	const struct export_settings settings = { .domain = "<b>web01</b>" };
-	char *text;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
 
-	must(write(snapshot, &settings, file));
-	fclose(file);
-	return text;
+	return exported_text(snapshot, &settings, write);
 }
 
 static size_t times(const char *text, const char *word)

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/must.h"
+#include "tests/support/exported.h"
 #include "tests/support/tap.h"
-#include "xtop/export/export.h"
 #include "xtop/query/exits_profile.h"
 
 static struct frames *frames;
@@ -15,14 +14,7 @@ static uint32_t alpha, beta, web, reasons[2];
 
 static char *written(const struct snapshot *profile, export_write_fn *write)
 {
-	const struct export_settings settings = { 0 };
-	char *text;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
-
-	must(write(profile, &settings, file));
-	fclose(file);
-	return text;
+	return exported_text(profile, &(struct export_settings){ 0 }, write);
 }
 
 int main(void)

@@ -6,8 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/support/must.h"
-#include "xtop/export/export.h"
+#include "tests/support/exported.h"
 #include "xtop/import/import.h"
 #include "xtop/symbol/symbol.h"
 
@@ -49,13 +48,8 @@ static inline void read_close(struct read *read)
 
 static inline char *folded_text(const struct snapshot *snapshot, bool addresses)
 {
-	char *text;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
-
-	must(export_folded(snapshot, &(struct export_settings){ .addresses = addresses }, file));
-	fclose(file);
-	return text;
+	return exported_text(snapshot, &(struct export_settings){ .addresses = addresses },
+			     export_folded);
 }
 
 #endif
