@@ -78,6 +78,7 @@ static struct xtop_error *pipeline_create_shared(struct pipeline *pipeline)
 	control_set_rate(pipeline->control, pipeline->options->freq_hz);
 	control_set_budget(pipeline->control, pipeline->options->budget);
 	control_set_waits_hz(pipeline->control, pipeline->options->waits_hz);
+	control_set_interpreters(pipeline->control, pipeline->options->interpreters);
 	error = snapshot_slot_create(&pipeline->slot);
 	return error ? error : snapshot_slot_create(&pipeline->waits_slot);
 }

@@ -150,6 +150,15 @@ static struct xtop_error *pipelines_trace(void *context, bool on)
 	return pipeline_trace(guest->pipeline, on);
 }
 
+static bool pipelines_toggle_interpreters(void *context)
+{
+	struct pipelines_guest *guest = context;
+	struct control *control = pipeline_control(guest->pipeline);
+
+	control_set_interpreters(control, !control_get_interpreters(control));
+	return control_get_interpreters(control);
+}
+
 static struct xtop_error *pipelines_read_next_value(void *context)
 {
 	struct pipelines_guest *guest = context;
@@ -198,7 +207,9 @@ static void pipelines_fill_ui(const struct options *options, struct pipelines_gu
 		guest->ui.start_takers = pipelines_start_takers;
 		guest->ui.trace = pipelines_trace;
 	}
-	if (pipeline_is_profile(guest->pipeline))
+	if (!pipeline_is_profile(guest->pipeline))
+		guest->ui.toggle_interpreters = pipelines_toggle_interpreters;
+	else
 		guest->ui.read_next_value = pipelines_read_next_value;
 	pipelines_fill_waits(guest);
 }

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "profile/registers_text.h"
+#include "profile/runtimes.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/base/text.h"
 #include "xtop/base/vector.h"
@@ -37,6 +38,8 @@ struct crash_work {
 	const struct crash_settings *settings;
 	struct crash_report *crash;
 	struct unwind_stack stack;
+	struct runtimes_sample running; /* the user code of the stack, for its program */
+	struct resolver_counts counts;  /* nobody asks for them */
 };
 
 /* --- lines ------------------------------------------------------------------------------------ */
@@ -164,6 +167,43 @@ static void crash_add_frame(struct crash_report *crash, const struct space *spac
 		  (unsigned long long)(entry.end - entry.start), module);
 }
 
+/* Whether TASK, whose registers and stacks VCPU has, runs an interpreted program. */
+static bool crash_begin_program(struct crash_work *work, const struct sample_vcpu *vcpu,
+				const struct os_task *task)
+{
+	const struct crash_settings *settings = work->settings;
+	bool known = settings->runtimes && settings->os && os_is_known(settings->os) && task->user;
+	struct memory *memory = known ? os_get_memory(settings->os) : NULL;
+
+	work->running = (struct runtimes_sample){ .vcpu = vcpu,
+						  .stack = &work->stack,
+						  .space = task->user,
+						  .memory = memory,
+						  .root = runtimes_find_root(vcpu),
+						  .asleep = true, /* nothing was copied */
+						  .counts = &work->counts };
+	return memory && runtimes_begin(settings->runtimes, &work->running);
+}
+
+/* Adds the functions that the stack's interpreter runs, innermost first: "  [py] f (a.py:12)". */
+static void crash_add_program(struct crash_work *work)
+{
+	const struct crash_settings *settings = work->settings;
+	struct program_stack program;
+
+	runtimes_find(settings->runtimes, &program);
+	if (program.n)
+		crash_add(work->crash, CRASH_DETAIL, "  the program that the interpreter runs:");
+	for (size_t i = 0; i < program.n; i++) {
+		uint32_t id = program.frames[i].frame;
+		const struct frame *frame = frames_get(settings->frames, id);
+
+		frame = frames_get(settings->frames, frame_get_function(frame, id));
+		crash_put(work->crash, CRASH_DETAIL, "  %s (%s:%llu)", frame->name, frame->module,
+			  (unsigned long long)frame->address);
+	}
+}
+
 /* Adds the functions on VCPU's stacks, innermost first. TASK runs there or has run there. */
 static void crash_add_stack(struct crash_work *work, const struct sample_vcpu *vcpu,
 			    const struct os_task *task)
@@ -172,12 +212,14 @@ static void crash_add_stack(struct crash_work *work, const struct sample_vcpu *v
 	const struct space *kernel = symbols_space(settings->symbols), *user = kernel;
 	struct unwind_stack *stack = &work->stack;
 	struct unwind_spaces spaces = { .user_whole = false };
+	bool has_program = crash_begin_program(work, vcpu, task);
 
 	if (settings->os && os_is_known(settings->os)) {
 		kernel = os_get_kernel(settings->os);
 		user = task->user;
 		spaces.user_whole = task->user;
 		spaces.user_ended = task->ended;
+		spaces.program = has_program ? runtimes_for_unwind(settings->runtimes) : NULL;
 	}
 	spaces.kernel = space_for_unwind(kernel);
 	spaces.user = space_for_unwind(user);
@@ -191,6 +233,8 @@ static void crash_add_stack(struct crash_work *work, const struct sample_vcpu *v
 	}
 	if (!unwind_is_rooted(stack))
 		crash_add(work->crash, CRASH_DETAIL, "  [truncated]");
+	if (has_program && stack->parts[UNWIND_USER].walked)
+		crash_add_program(work);
 }
 
 /* --- vCPUs and tasks -------------------------------------------------------------------------- */

@@ -592,13 +592,11 @@ static void fold_begin_program(struct fold *fold, const struct sample_vcpu *vcpu
 						  .stack = &fold->stack,
 						  .space = fold->user,
 						  .memory = memory,
-						  .root = walk_root(&vcpu->regs),
+						  .root = runtimes_find_root(vcpu),
 						  .time_ns = fold->time_ns,
 						  .asleep = asleep,
 						  .counts = &fold->counts,
 						  .control = fold->settings.control };
-	if (sample_get_user_tables(vcpu).value)
-		fold->running.root.cr3 = sample_get_user_space(vcpu);
 	fold->has_program = runtimes_begin(fold->settings.runtimes, &fold->running);
 }
 

@@ -441,7 +441,9 @@ static void resolver_add_crash_sample(struct resolver *resolver, const struct sa
 {
 	const struct crash_settings settings = { .os = resolver->settings.os,
 						 .symbols = resolver->settings.symbols,
-						 .how = resolver->settings.how };
+						 .how = resolver->settings.how,
+						 .runtimes = resolver->runtimes,
+						 .frames = resolver->frames };
 
 	if (!resolver->seen_first_crash_sample)
 		resolver_find_crash_system(resolver, sample);
@@ -744,6 +746,8 @@ void resolver_run(struct resolver *resolver)
 		resolver->hurry_turn_ns = 0;
 		resolver_answer(resolver);
 		resolver_reset(resolver);
+		runtimes_set_shown(resolver->runtimes,
+				   !control_get_interpreters(resolver->settings.control));
 		if (resolver->settings.os)
 			resolver_update_pages(resolver);
 		resolver_drain(resolver);

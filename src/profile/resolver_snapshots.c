@@ -161,6 +161,7 @@ static void resolver_complete(struct resolver *resolver, struct snapshot *snapsh
 	const struct resolver_settings *settings = &resolver->settings;
 
 	snapshot->crash = resolver->crash;
+	snapshot->interpreters = control_get_interpreters(settings->control);
 	snapshot->resolver.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	control_get_counts(settings->control, &snapshot->run->sampler);
 	control_get_stopped(settings->control, &snapshot->run->stopped);

@@ -48,6 +48,7 @@ struct runtimes_line {
 struct runtimes {
 	struct unwind_program unwind; /* first: runtimes_find_caller() is given a pointer to it */
 	struct frames *frames;
+	bool hidden;                          /* programs are not wanted now */
 	const struct runtimes_sample *sample; /* the current one */
 	struct runtimes_process *process;     /* the one of the sample */
 	struct runtimes_process processes[RUNTIMES_MAX_PROCESSES];
@@ -168,6 +169,15 @@ static void runtimes_update(struct runtimes_process *process, const struct runti
 	sample->counts->recipes++;
 }
 
+struct memory_root runtimes_find_root(const struct sample_vcpu *vcpu)
+{
+	struct memory_root root = walk_root(&vcpu->regs);
+
+	if (sample_get_user_tables(vcpu).value)
+		root.cr3 = sample_get_user_space(vcpu);
+	return root;
+}
+
 bool runtimes_begin(struct runtimes *runtimes, const struct runtimes_sample *sample)
 {
 	struct runtimes_process *process = runtimes_find_process(runtimes, sample);
@@ -180,6 +190,11 @@ bool runtimes_begin(struct runtimes *runtimes, const struct runtimes_sample *sam
 	process->running.root = sample->root;
 	runtimes_update(process, sample);
 	return true;
+}
+
+void runtimes_set_shown(struct runtimes *runtimes, bool shown)
+{
+	runtimes->hidden = !shown;
 }
 
 const struct unwind_program *runtimes_for_unwind(const struct runtimes *runtimes)
@@ -305,6 +320,8 @@ void runtimes_find(struct runtimes *runtimes, struct program_stack *program)
 	struct runtimes_process *process = runtimes->process;
 
 	*program = (struct program_stack){ .frames = runtimes->named };
+	if (runtimes->hidden)
+		return;
 	if (runtime_is_native(process->running.runtime)) {
 		program->n = process->ready ? runtimes_read_native(runtimes) : 0;
 		program->counts = runtimes->counts;

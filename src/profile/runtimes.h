@@ -31,7 +31,7 @@ struct runtimes_sample {
 	const struct unwind_stack *stack; /* the frames of the vCPU's stack */
 	const struct space *space; /* the process's code */
 	struct memory *memory;
-	struct memory_root root; /* the process's page tables */
+	struct memory_root root; /* runtimes_find_root() */
 	uint64_t time_ns;
 	bool asleep;                    /* the task is on no CPU, so its frames are read now */
 	struct resolver_counts *counts; /* those of programs and recipes are added to */
@@ -52,11 +52,15 @@ struct program_stack {
 	uint64_t loop; /* an address in the interpreter's loop; 0: its symbol tells */
 };
 
+/* The page tables of the vCPU's user code. */
+struct memory_root runtimes_find_root(const struct sample_vcpu *vcpu);
 /*
  * Finds whether the process of SAMPLE, which lives until the last call for it, runs a program. The
  * stack need not be walked yet.
  */
 bool runtimes_begin(struct runtimes *runtimes, const struct runtimes_sample *sample);
+/* SHOWN false: runtimes_find() finds no functions; stacks have those of the interpreter then. */
+void runtimes_set_shown(struct runtimes *runtimes, bool shown);
 /* Knows frames of the program, for the walk; NULL: it has none that need that. */
 const struct unwind_program *runtimes_for_unwind(const struct runtimes *runtimes);
 /*

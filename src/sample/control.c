@@ -63,6 +63,7 @@ struct control {
 	atomic_int fd;                                    /* this memory's descriptor, in main */
 	_Atomic double rate_hz, budget, waits_hz, stride; /* stride 0: not set, counts as 1 */
 	atomic_bool quit, hurry, finish, hold; /* hold: no second stop before `known` */
+	atomic_bool interpreters;
 	_Atomic uint64_t resets;
 	/* written by the sampler */
 	_Alignas(64) atomic_int state;
@@ -227,6 +228,16 @@ void control_set_waits_hz(struct control *control, double hz)
 double control_get_waits_hz(const struct control *control)
 {
 	return GET(waits_hz);
+}
+
+void control_set_interpreters(struct control *control, bool on)
+{
+	PUT(interpreters, on);
+}
+
+bool control_get_interpreters(const struct control *control)
+{
+	return GET(interpreters);
 }
 
 void control_quit(struct control *control)

@@ -58,9 +58,10 @@ enum request_code {
 	REQUEST_FILTER,
 	REQUEST_THRESHOLD,
 	REQUEST_RAW_NAMES,
-	REQUEST_SOURCES, /* toggle: source lines beside functions */
-	REQUEST_INLINED, /* toggle: inlined functions are frames */
-	REQUEST_CGROUPS, /* toggle: processes below their control groups */
+	REQUEST_INTERPRETERS, /* toggle: functions of interpreters, or of their programs */
+	REQUEST_SOURCES,      /* toggle: source lines beside functions */
+	REQUEST_INLINED,      /* toggle: inlined functions are frames */
+	REQUEST_CGROUPS,      /* toggle: processes below their control groups */
 	REQUEST_HIDE_KERNEL,
 	REQUEST_HIDE_USER,
 	REQUEST_HIDE_IDLE,      /* toggle: threads that wait for work are hidden, or shown */

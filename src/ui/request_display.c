@@ -116,6 +116,23 @@ static void request_value(struct ui *ui)
 	ui_reselect(ui);
 }
 
+static void request_interpreters(struct ui *ui)
+{
+	const struct guest_screen *guest = ui->guest;
+	const struct ui_pipeline *pipeline = guest->pipeline;
+
+	if (!pipeline->toggle_interpreters)
+		ui_message(ui, STYLE_NOTICE, "Y is for a guest or a recording that is being read");
+	else if (guest->live && guest->live->at_end)
+		ui_message(ui, STYLE_NOTICE,
+			   "no more samples will come: --interpreters is for all");
+	else
+		ui_message(ui, STYLE_NOTICE, "from now on stacks have the functions of %s",
+			   pipeline->toggle_interpreters(pipeline->context)
+				   ? "interpreters"
+				   : "interpreted programs");
+}
+
 /* --- source lines ----------------------------------------------------------------------------- */
 
 /* Returns false without source lines, and tells the user how to get them. */
@@ -201,6 +218,9 @@ static bool carry_out_code(struct ui *ui, enum request_code code)
 	case REQUEST_INLINED:
 		if (request_needs_lines(ui))
 			request_toggle_inlined(ui);
+		return true;
+	case REQUEST_INTERPRETERS:
+		request_interpreters(ui);
 		return true;
 	case REQUEST_SYNTAX:
 		ui->rc.syntax = ui->rc.syntax == SYNTAX_ATT ? SYNTAX_INTEL : SYNTAX_ATT;

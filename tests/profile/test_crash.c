@@ -48,6 +48,12 @@ bool os_is_known(const struct os *os)
 	return known;
 }
 
+struct memory *os_get_memory(const struct os *os)
+{
+	(void)os;
+	return NULL;
+}
+
 const struct space *os_get_kernel(const struct os *os)
 {
 	(void)os;

@@ -95,6 +95,46 @@ static void test_baseline(void)
 	scene_close(&scene);
 }
 
+static bool interpreters;
+
+static bool toggle_interpreters(void *context)
+{
+	(void)context;
+	interpreters = !interpreters;
+	return interpreters;
+}
+
+/* Whose functions new stacks have is the resolver's matter: the key asks, and the header tells. */
+static void test_interpreters(void)
+{
+	struct scene scene;
+	struct snapshot *snapshot;
+
+	scene_open_filled(&scene);
+	scene_keys(&scene, 80, 24, "Y");
+	screen_contains(&scene, 80, 24, "Y is for a guest or a recording that is being read", true);
+	scene.pipeline.toggle_interpreters = toggle_interpreters;
+	scene_keys(&scene, 80, 24, "Y");
+	screen_contains(&scene, 80, 24, "from now on stacks have the functions of interpreters",
+			true);
+	check(interpreters, "the key asks for the interpreters' functions");
+	snapshot = fixture_snapshot(&scene.fixture, 2);
+	snapshot->interpreters = true;
+	ui_show(scene.ui, snapshot);
+	scene_keys(&scene, 80, 24, "j");
+	screen_contains(&scene, 80, 24, "interpreters (Y)", true);
+	scene_keys(&scene, 80, 24, "Y");
+	screen_contains(&scene, 80, 24, "functions of interpreted programs", true);
+	snapshot = fixture_snapshot(&scene.fixture, 2);
+	snapshot->at_end = true;
+	ui_show(scene.ui, snapshot);
+	scene_keys(&scene, 80, 24, "Y");
+	screen_contains(&scene, 80, 24, "--interpreters is for all", true);
+	screen_contains(&scene, 80, 24, "interpreters (Y)", false);
+	check(!interpreters, "at the end of a recording the key changes nothing");
+	scene_close(&scene);
+}
+
 /* The timers of vCPUs, which are known while tasks that wait are looked at. */
 static void test_timers(void)
 {
@@ -187,6 +227,7 @@ int main(void)
 	test_baseline();
 	test_lock_waits();
 	test_timers();
+	test_interpreters();
 	test_calls();
 	return tap_done();
 }

@@ -36,6 +36,7 @@ complete -c xtop -l budget -x -d 'share of its time a guest may be stopped (defa
 complete -c xtop -l shared -d 'profile a guest that another xtop profiles already'
 complete -c xtop -l bare -d 'copy no stacks: shows what the stops themselves cost'
 complete -c xtop -s u -l unwind -x -a 'auto fp orc dwarf' -d 'how to walk stacks: auto (default), fp, orc or dwarf'
+complete -c xtop -l interpreters -d 'show interpreters\' own functions, not their programs\''
 complete -c xtop -l waits -d 'also look at waiting tasks, 1 to 10 Hz (default 2)'
 complete -c xtop -l neighbours -d 'also look who takes the guest\'s physical CPUs'
 complete -c xtop -l exits -d 'also have Xen trace the guest\'s exits and wake-ups'

@@ -60,6 +60,7 @@ struct options {
 	double budget;               /* share of the guest's time, 0..1; default 0.01 */
 	double waits_hz;             /* --waits: looks at tasks a second; 0: none */
 	bool neighbours;             /* --neighbours: who takes the guest's physical CPUs */
+	bool interpreters;           /* --interpreters: their own functions, not the programs' */
 	bool exits;                  /* --exits: the guest's exits to Xen */
 	unsigned profile;            /* --profile: enum options_profile */
 	bool shared;                 /* --shared: another xtop may sample the guest, too */

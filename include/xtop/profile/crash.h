@@ -46,7 +46,9 @@ static inline const char *crash_get_line(const struct crash_report *crash, size_
 	return crash->text + crash->lines[i].at;
 }
 
+struct frames;
 struct os;
+struct runtimes;
 struct sample;
 struct symbols;
 
@@ -54,6 +56,8 @@ struct crash_settings {
 	struct os *os;                 /* has seen a vCPU of the sample; NULL: no system is known */
 	const struct symbols *symbols; /* the files of -k */
 	enum unwind_how how;
+	struct runtimes *runtimes;   /* NULL: functions of interpreted programs are not wanted */
+	const struct frames *frames; /* those that RUNTIMES uses */
 };
 
 /*

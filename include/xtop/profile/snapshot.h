@@ -268,6 +268,7 @@ struct snapshot {
 	uint64_t started_ns;     /* first sample since start or reset; 0: none yet */
 	/* Other clocks: the newest reading, and the first one since start or reset. */
 	struct clocks clocks, first_clocks;
+	bool interpreters; /* new stacks have the functions of interpreters, not of programs */
 	bool at_end;             /* the last one: the run or the replay is over */
 	/*
 	 * With resolver_settings.intervals: the last snapshot, if the reader had not taken it when

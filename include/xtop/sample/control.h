@@ -121,6 +121,9 @@ void control_set_stride(struct control *control, double stride);
 /* How often a second the resolver looks at waiting tasks; 0: never. */
 void control_set_waits_hz(struct control *control, double hz);
 double control_get_waits_hz(const struct control *control); /* resolver */
+/* ON: stacks have the interpreters' own functions, not those of the programs that they run. */
+void control_set_interpreters(struct control *control, bool on);
+bool control_get_interpreters(const struct control *control); /* resolver */
 void control_quit(struct control *control);          /* asks the sampler to end */
 void control_reset_profile(struct control *control); /* asks the resolver to forget the profile */
 /* The sampler stops the guest once, then not again until control_set_guest_known(). */

@@ -60,6 +60,11 @@ struct ui_pipeline {
 	 * file.
 	 */
 	struct xtop_error *(*read_next_value)(void *context);
+	/*
+	 * Toggle: the next samples have the interpreters' own functions, or those of their
+	 * programs. Returns true for the former. NULL: the stacks are as they are.
+	 */
+	bool (*toggle_interpreters)(void *context);
 	bool of_waits; /* the profile has waiting tasks */
 	bool of_crash; /* there is a crash report instead of samples */
 };

@@ -386,6 +386,8 @@ static void header_add_selection(const struct ui_model *model, struct line *line
 		line_add(line, true, 2, STYLE_NOTICE, "no kernel (K)");
 	if (selection->hide_user)
 		line_add(line, true, 2, STYLE_NOTICE, "no user (U)");
+	if (model->all && model->all->interpreters)
+		line_add(line, true, 2, STYLE_NOTICE, "interpreters (Y)");
 	if (model->rc->fold && model->n_folded)
 		line_add(line, true, 2, STYLE_NOTICE, "… %zu folded (x)", model->n_folded);
 	if (guest->process != FRAME_NONE && model->all)
