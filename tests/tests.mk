@@ -373,6 +373,7 @@ check_PROGRAMS += \
 	tests/query/test_functions \
 	tests/query/test_groups \
 	tests/query/test_history \
+	tests/query/test_history_exits \
 	tests/query/test_hypercalls \
 	tests/query/test_instructions \
 	tests/query/test_interval \

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "xtop/base/cleanup.h"
 #include "xtop/base/hash.h"
 
 /* Xen 4.17 public/trace.h, and TRC_HVM_SVM_EXIT of 4.19. */
@@ -619,7 +620,7 @@ static void exits_update_live(struct exits *exits)
 			    &exits->pairs[i].last, &exits->pairs[i].live_count, factor);
 }
 
-static struct exits_table *exits_table_create(size_t n_rows, size_t n_causes)
+struct exits_table *exits_table_create(size_t n_rows, size_t n_causes)
 {
 	struct exits_table *table = calloc(1, sizeof(*table));
 
@@ -683,11 +684,11 @@ static int exits_compare_weights(const struct exits_weight *a, const struct exit
 	return (a->count < b->count) - (a->count > b->count);
 }
 
-static int exits_compare_rows(const void *a, const void *b, void *exits)
+static int exits_compare_rows(const void *a, const void *b, void *context)
 {
-	const struct exits_entry *entries = ((struct exits *)exits)->entries;
+	const struct exits_row *rows = context;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	int order = exits_compare_weights(&entries[x].row.live, &entries[y].row.live);
+	int order = exits_compare_weights(&rows[x].live, &rows[y].live);
 
 	return order ? order : (x > y) - (x < y);
 }
@@ -701,27 +702,44 @@ static int exits_compare_causes(const void *pointer_a, const void *pointer_b)
 	return exits_compare_weights(&a->live, &b->live);
 }
 
-/* Puts rows and causes in order. */
-static void exits_fill(struct exits *exits, struct exits_table *table)
+bool exits_table_sort(struct exits_table *table)
 {
-	uint32_t order[EXITS_MAX_ROWS], place[EXITS_MAX_ROWS];
+	size_t n = table->n_rows;
+	struct exits_row *rows = calloc(n + 1, sizeof(*rows));
+	_cleanup_free_ uint32_t *order = calloc(n + 1, sizeof(*order));
+	_cleanup_free_ uint32_t *place = calloc(n + 1, sizeof(*place));
 
-	for (uint32_t i = 0; i < table->n_rows; i++)
+	if (!rows || !order || !place) {
+		free(rows);
+		return false;
+	}
+	for (uint32_t i = 0; i < n; i++)
 		order[i] = i;
-	qsort_r(order, table->n_rows, sizeof(order[0]), exits_compare_rows, exits);
+	qsort_r(order, n, sizeof(order[0]), exits_compare_rows, table->rows);
+	for (uint32_t i = 0; i < n; i++) {
+		rows[i] = table->rows[order[i]];
+		place[order[i]] = i;
+	}
+	free(table->rows);
+	table->rows = rows;
+	for (size_t i = 0; i < table->n_causes; i++)
+		table->causes[i].row = place[table->causes[i].row];
+	qsort(table->causes, table->n_causes, sizeof(table->causes[0]), exits_compare_causes);
+	return true;
+}
+
+static bool exits_fill(const struct exits *exits, struct exits_table *table)
+{
 	for (uint32_t i = 0; i < table->n_rows; i++) {
-		const struct exits_entry *entry = &exits->entries[order[i]];
+		const struct exits_entry *entry = &exits->entries[i];
 
 		table->rows[i] = entry->row;
 		table->rows[i].p99_ns =
 			histogram_quantile(&entry->times, 0.99, entry->row.longest_ns);
-		place[order[i]] = i;
 	}
-	for (size_t i = 0; i < table->n_causes; i++) {
+	for (size_t i = 0; i < table->n_causes; i++)
 		table->causes[i] = exits->pairs[i].cause;
-		table->causes[i].row = place[exits->pairs[i].cause.row];
-	}
-	qsort(table->causes, table->n_causes, sizeof(table->causes[0]), exits_compare_causes);
+	return exits_table_sort(table);
 }
 
 struct exits_table *exits_get(struct exits *exits)
@@ -744,11 +762,15 @@ struct exits_table *exits_get(struct exits *exits)
 		for (unsigned j = 0; j < EXITS_BUCKETS; j++)
 			table->wakes_log2[j / EXITS_STEPS] += vcpu->times.counts[j];
 		table->wakes[i] = vcpu->wakes;
+		if (!vcpu->wakes.longest_ns)
+			table->wakes[i].longest_by = UINT32_MAX;
 		table->wakes[i].p50_ns =
 			histogram_quantile(&vcpu->times, 0.5, vcpu->wakes.longest_ns);
 		table->wakes[i].p99_ns =
 			histogram_quantile(&vcpu->times, 0.99, vcpu->wakes.longest_ns);
 	}
-	exits_fill(exits, table);
-	return table;
+	if (exits_fill(exits, table))
+		return table;
+	exits_table_destroy(table);
+	return NULL;
 }

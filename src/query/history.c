@@ -26,6 +26,7 @@ struct history {
 	struct history_moment moments[HISTORY_MOMENTS];
 	double *before; /* by frame: children_ticks at the last moment, N_BEFORE of them */
 	struct growth *growth; /* how each snapshot grew from the last one */
+	struct exits_growth exits;
 	size_t n_before, before_capacity;
 	double whole_before;   /* total_weight at the last moment */
 	uint64_t started_ns;   /* when the profile of BEFORE was started or reset */
@@ -52,6 +53,7 @@ static void history_clear(struct history_moment *moment)
 	free(moment->nodes);
 	free(moment->grown);
 	free(moment->shares);
+	free(moment->exits);
 	snapshot_destroy(moment->head);
 	*moment = (struct history_moment){ .n_nodes = 0 };
 }
@@ -63,6 +65,7 @@ void history_destroy(struct history *history)
 	for (size_t i = 0; i < HISTORY_MOMENTS; i++)
 		history_clear(&history->moments[i]);
 	growth_destroy(history->growth);
+	exits_growth_deinit(&history->exits);
 	free(history->before);
 	free(history);
 }
@@ -319,8 +322,11 @@ void history_add(struct history *history, const struct snapshot *snapshot)
 	moment = &history->moments[(history->first + history->n - 1) % HISTORY_MOMENTS];
 	history_clear(moment);
 	moment->head = head;
-	if (head->run)
+	if (head->run) {
 		history_take_host(snapshot->run, head->run);
+		moment->exits = exits_growth_update(&history->exits, snapshot->run->exits,
+						    head->run->exits);
+	}
 	if (head->waits)
 		history_locks_take(snapshot, head->waits);
 	moment->nodes = history_keep(snapshot, HISTORY_MOMENT_NODES, copy, &moment->n_nodes);
@@ -466,16 +472,22 @@ void history_shares(const struct history *history, uint64_t sequence, uint32_t f
 	}
 }
 
+/* Also what a moment has beside the exits: how they grew. */
 static size_t history_run_bytes(const struct snapshot_run *run)
 {
+	const struct exits_table *exits = run->exits;
+
 	return sizeof(*run) + (run->takers ? sizeof(*run->takers) : 0) +
-	       (run->exits ? exits_table_memory_bytes(run->exits) : 0);
+	       (exits ? exits_table_memory_bytes(exits) +
+				(exits->n_rows + exits->n_causes) * sizeof(struct exits_grown)
+		      : 0);
 }
 
 size_t history_memory_bytes(const struct history *history)
 {
 	size_t bytes = sizeof(*history) + growth_memory_bytes(history->growth) +
-		       history->before_capacity * sizeof(*history->before);
+		       history->before_capacity * sizeof(*history->before) +
+		       history->exits.n * sizeof(*history->exits.parts);
 
 	for (size_t i = 0; i < HISTORY_MOMENTS; i++) {
 		const struct history_moment *moment = &history->moments[i];

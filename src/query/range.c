@@ -24,6 +24,7 @@ void range_deinit(struct range *range)
 {
 	paths_deinit(&range->paths);
 	free(range->sums);
+	exits_sum_deinit(&range->exits);
 }
 
 static bool range_find_or_add(struct range *range, uint32_t parent, uint32_t frame, uint32_t *pathp)
@@ -81,6 +82,9 @@ struct xtop_error *range_add(struct range *range, const struct snapshot *before,
 		range->sums[paths[i]].samples += node->self_total;
 	}
 	range->waits_ticks += range_waits_ticks(before, moment->head);
+	if (!exits_sum_add(&range->exits, snapshot_get_run(before)->exits,
+			   snapshot_get_run(moment->head)->exits, moment->exits))
+		return range_no_memory();
 	return NULL;
 }
 
@@ -126,7 +130,7 @@ static void range_fill(const struct range *range, struct snapshot *snapshot)
 	snapshot->live_weight = snapshot->total_weight = snapshot->nodes[0].children_ticks;
 }
 
-struct xtop_error *range_build(const struct range *range, const struct snapshot *first,
+struct xtop_error *range_build(struct range *range, const struct snapshot *first,
 			       const struct snapshot *last, struct snapshot **snapshotp)
 {
 	/* Hypercalls are only known since the start, and events only now. */
@@ -142,6 +146,8 @@ struct xtop_error *range_build(const struct range *range, const struct snapshot 
 	snapshot->first_clocks = first->clocks;
 	if (snapshot->waits)
 		snapshot->waits->span_ticks = snapshot->waits->span_live = range->waits_ticks;
+	if (snapshot->run)
+		snapshot->run->exits = exits_sum_build(&range->exits);
 	*snapshotp = snapshot;
 	return NULL;
 }

@@ -6,6 +6,7 @@
 #ifndef QUERY_RANGE_H
 #define QUERY_RANGE_H
 
+#include "query/exits_growth.h"
 #include "query/paths.h"
 #include "xtop/query/history.h"
 
@@ -27,6 +28,7 @@ struct history_moment {
 	struct history_node *nodes;
 	struct history_node *grown; /* what came since the last moment */
 	struct history_share *shares; /* ascending by frame */
+	struct exits_grown *exits;    /* what each row and cause of HEAD's exits grew by, or NULL */
 };
 
 struct range_sum;
@@ -37,6 +39,7 @@ struct range {
 	struct range_sum *sums; /* by path */
 	size_t capacity;
 	double waits_ticks; /* the time in which waits were watched */
+	struct exits_sum exits;
 };
 
 struct xtop_error *range_begin(struct range *range);
@@ -48,7 +51,7 @@ struct xtop_error *range_add(struct range *range, const struct snapshot *before,
  * *SNAPSHOTP becomes the sum of all added moments. Its times and counters run from FIRST to LAST.
  * Error: out of memory.
  */
-struct xtop_error *range_build(const struct range *range, const struct snapshot *first,
+struct xtop_error *range_build(struct range *range, const struct snapshot *first,
 			       const struct snapshot *last, struct snapshot **snapshotp);
 
 #endif

@@ -27,6 +27,8 @@ libxtop_a_SOURCES += \
 	src/query/columns.c \
 	src/query/counters.c \
 	src/query/diff.c \
+	src/query/exits_growth.c \
+	src/query/exits_growth.h \
 	src/query/exits_profile.c \
 	src/query/filter.c \
 	src/query/flame.c \

@@ -358,32 +358,11 @@ static void test_many_locks(void)
 	profile_destroy(profile);
 }
 
-#define REASONS   (HISTORY_EXITS + 8)
-#define FUNCTIONS (HISTORY_EXIT_CAUSES + 3) /* each reason has them but the first */
-
-/* Exits of many reasons. The first one has one function. */
-static struct exits_table *many_exits(void)
-{
-	struct exits_table *table = calloc(1, sizeof(*table));
-
-	table->rows = calloc(REASONS, sizeof(*table->rows));
-	table->causes = calloc(REASONS * FUNCTIONS, sizeof(*table->causes));
-	table->span_ns = 2e9;
-	for (uint32_t row = 0; row < REASONS; row++) {
-		table->rows[table->n_rows++].total.count = 1000 - row;
-		for (uint32_t i = 0; i < (row ? FUNCTIONS : 1); i++)
-			table->causes[table->n_causes++] =
-				(struct exits_cause){ .row = row, .place.frame = i };
-	}
-	return table;
-}
-
 static void test_host(void)
 {
 	struct snapshot *snapshot, *back;
 	struct history *history;
 	struct profile *profile;
-	const struct exits_table *exits;
 	size_t before;
 
 	must(history_create(&history));
@@ -393,28 +372,18 @@ static void test_host(void)
 	note(history, profile, 2, 2 * SECOND);
 	before = history_memory_bytes(history);
 	snapshot = snapshot_at(profile, 3, 3 * SECOND);
-	snapshot->run->exits = many_exits();
 	snapshot->run->takers = calloc(1, sizeof(*snapshot->run->takers));
 	snapshot->run->takers->looks = 77;
 	history_add(history, snapshot);
 	check(history_memory_bytes(history) > before + sizeof(struct takers_table), "memory");
 	must(history_get(history, 2, &back));
-	exits = back->run->exits;
-	check(exits && exits->span_ns == 2e9 && exits->n_rows == HISTORY_EXITS &&
-		      exits->rows[HISTORY_EXITS - 1].total.count == 1001 - HISTORY_EXITS,
-	      "a moment has the reasons with most time");
-	check(exits->n_causes == 1 + (HISTORY_EXITS - 1) * HISTORY_EXIT_CAUSES &&
-		      exits->causes[1].row == 1 &&
-		      exits->causes[HISTORY_EXIT_CAUSES].place.frame == HISTORY_EXIT_CAUSES - 1 &&
-		      exits->causes[HISTORY_EXIT_CAUSES + 1].row == 2,
-	      "and the functions of each");
 	check_u64(back->run->takers->looks, 77, "a moment has the neighbours");
 	snapshot_destroy(back);
 	must(history_get(history, 1, &back));
-	check(!back->run->exits && !back->run->takers, "a moment before has none");
+	check(!back->run->takers, "a moment before has none");
 	snapshot_destroy(back);
 	must(history_get_range(history, 1, 2, &back));
-	check(!back->run->exits && !back->run->takers, "nor has a range");
+	check(!back->run->takers, "nor has a range");
 	snapshot_destroy(back);
 	snapshot_destroy(snapshot);
 	history_destroy(history);

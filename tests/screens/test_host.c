@@ -179,6 +179,56 @@ static void test_filter(void)
 	scene_close(&scene);
 }
 
+/* Multiplies what came since the start. */
+static void multiply(struct exits_table *table, unsigned factor)
+{
+	table->span_ns *= factor;
+	table->records *= factor;
+	for (size_t i = 0; i < table->n_rows; i++) {
+		table->rows[i].total.count *= factor;
+		table->rows[i].total.ns *= factor;
+		table->causes[i].total = table->rows[i].total;
+	}
+	for (unsigned i = 0; i < table->n_vcpus; i++) {
+		table->wakes[i].count *= factor;
+		table->wakes[i].ns *= factor;
+	}
+	for (size_t i = 0; i < EXITS_LOG2; i++)
+		table->wakes_log2[i] *= factor;
+}
+
+/* Two of five seconds: exits are those of this time, and of no other. */
+static void test_range(void)
+{
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	for (unsigned second = 1; second <= 5; second++) {
+		struct snapshot *snapshot;
+
+		scene.fixture.time_ns += SECOND;
+		scene.ui->now_ns += SECOND;
+		snapshot = fixture_snapshot(&scene.fixture, 2);
+		snapshot->run->takers = make_takers();
+		snapshot->run->exits = make_exits(&scene.fixture, 0);
+		multiply(snapshot->run->exits, second);
+		if (second == 4) /* an EOI that took long */
+			snapshot->run->exits->rows[1].longest_ns = 7 * MS;
+		snapshot->n_frames = FRAMES_MAX;
+		ui_show(scene.ui, snapshot);
+	}
+	scene_keys(&scene, 100, 24, "O[[[{]]}");
+	screen_contains(&scene, 100, 24, "22,840 exits a second", true);
+	screen_contains(&scene, 100, 24, "162,466 records, none lost", true);
+	scene_keys(&scene, 100, 24, "<Enter>");
+	screen_check(&scene, "exits-range-100x24", 100, 24);
+	scene_keys(&scene, 100, 24, "w");
+	screen_contains(&scene, 100, 24, "Write the range to:", true);
+	scene_keys(&scene, 100, 24, "<Esc><Esc>");
+	screen_contains(&scene, 100, 24, "live", true);
+	scene_close(&scene);
+}
+
 /* A picture that has neither: no view opens, and a line says why. */
 static void test_nothing(void)
 {
@@ -200,6 +250,7 @@ int main(void)
 	test_takers();
 	test_exits();
 	test_filter();
+	test_range();
 	test_nothing();
 	return tap_done();
 }

@@ -107,6 +107,10 @@ void exits_rename(struct exits *exits, uint32_t (*better)(void *context, uint32_
 void exits_reset(struct exits *exits);
 /* Makes a table, which exits_table_destroy() frees; NULL: out of memory. */
 struct exits_table *exits_get(struct exits *exits);
+/* An empty table with room for so many reasons and causes. NULL: out of memory. */
+struct exits_table *exits_table_create(size_t n_rows, size_t n_causes);
+/* Puts reasons, and the causes of each, in the order of their live time. False: out of memory. */
+bool exits_table_sort(struct exits_table *table);
 /* A copy of at most N_ROWS reasons, each with at most N_CAUSES causes, those with most time. */
 struct exits_table *exits_table_copy(const struct exits_table *table, size_t n_rows,
 				     size_t n_causes);

@@ -434,7 +434,7 @@ static void exits_draw_summary(const struct view_exits *exits, const struct ui_m
 	else
 		canvas_printf(canvas, row, at, STYLE_DIM, " · %s records, none lost%s",
 			      format_count(table->records, lost),
-			      table->tracing ? "" : " · not traced now");
+			      table->tracing || model->is_range ? "" : " · not traced now");
 }
 
 /* Draws how long all vCPUs waited, and who ran during the longest wait. */
@@ -460,9 +460,11 @@ static void exits_draw_longest(const struct ui_model *model, struct canvas *canv
 			   "No vCPU waited to run.");
 		return;
 	}
-	at += canvas_printf(canvas, row, at, STYLE_NORMAL, "%s waits to run: mean %s, longest %s",
-			    format_count(n, count), format_time(ns / (double)n, mean),
-			    format_time((double)longest->longest_ns, most));
+	at += canvas_printf(canvas, row, at, STYLE_NORMAL, "%s waits to run: mean %s",
+			    format_count(n, count), format_time(ns / (double)n, mean));
+	if (longest->longest_ns)
+		at += canvas_printf(canvas, row, at, STYLE_NORMAL, ", longest %s",
+				    format_time((double)longest->longest_ns, most));
 	if (longest->longest_by != UINT32_MAX)
 		canvas_printf(canvas, row, at, STYLE_DIM, ", as %s ran",
 			      takers_name(takers ? takers : &nothing, longest->longest_by, name));
@@ -473,7 +475,7 @@ static const char *exits_find_obstacle(const struct ui_model *model)
 	const struct exits_table *table = exits_of(model);
 
 	if (!table)
-		return model->is_range ? "Exits are not known of a range of time."
+		return model->is_range ? "Xen has not traced in this range of time."
 				       : "Xen has not traced then, or not yet.";
 	if (table->failure[0])
 		return table->failure;

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Growth of exits from table to table; see exits_growth.h. */
+#include "config.h"
+
+#include "query/exits_growth.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xtop/base/vector.h"
+
+void exits_growth_deinit(struct exits_growth *growth)
+{
+	free(growth->parts);
+	*growth = (struct exits_growth){ .n = 0 };
+}
+
+/* --- parts ------------------------------------------------------------------------------------ */
+
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
+/* A reason comes before its functions. */
+static int exits_compare_parts(const void *pointer_a, const void *pointer_b)
+{
+	const struct exits_part *a = pointer_a, *b = pointer_b;
+	const int orders[] = {
+		COMPARE(a->reason.kind, b->reason.kind),
+		COMPARE(a->reason.code, b->reason.code),
+		COMPARE(a->reason.handler, b->reason.handler),
+		COMPARE(a->reason.detail, b->reason.detail),
+		COMPARE(a->is_cause, b->is_cause),
+		COMPARE(a->place.frame, b->place.frame),
+		COMPARE(a->place.process, b->place.process),
+	};
+
+	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++)
+		if (orders[i])
+			return orders[i];
+	return 0;
+}
+
+static struct exits_part exits_part_of_row(const struct exits_row *row)
+{
+	return (struct exits_part){ .reason = row->reason,
+				    .frame = row->frame,
+				    .weight = row->total,
+				    .longest_ns = row->longest_ns };
+}
+
+static struct exits_part exits_part_of_cause(const struct exits_table *table,
+					     const struct exits_cause *cause)
+{
+	return (struct exits_part){ .reason = table->rows[cause->row].reason,
+				    .is_cause = true,
+				    .place = cause->place,
+				    .weight = cause->total };
+}
+
+/* Rows and functions of TABLE, sorted. NULL: out of memory. */
+static struct exits_part *exits_parts_of(const struct exits_table *table)
+{
+	size_t n = table->n_rows + table->n_causes, at = 0;
+	struct exits_part *parts = calloc(n + 1, sizeof(*parts));
+
+	if (!parts)
+		return NULL;
+	for (size_t i = 0; i < table->n_rows; i++)
+		parts[at++] = exits_part_of_row(&table->rows[i]);
+	for (size_t i = 0; i < table->n_causes; i++)
+		parts[at++] = exits_part_of_cause(table, &table->causes[i]);
+	qsort(parts, n, sizeof(*parts), exits_compare_parts);
+	return parts;
+}
+
+/* --- growth ----------------------------------------------------------------------------------- */
+
+static struct exits_weight exits_scale(struct exits_weight weight, double factor)
+{
+	return (struct exits_weight){ (uint64_t)((double)weight.count * factor + 0.5),
+				      weight.ns * factor };
+}
+
+/* Turns PART into what it grew by. Totals get smaller when they are reset: then all is new. */
+static void exits_subtract_part(struct exits_part *part, const struct exits_part *before)
+{
+	if (part->weight.count < before->weight.count)
+		return;
+	part->weight.count -= before->weight.count;
+	part->weight.ns -= fmin(part->weight.ns, before->weight.ns);
+	if (part->longest_ns <= before->longest_ns)
+		part->longest_ns = 0;
+}
+
+/*
+ * Lowers the functions among PARTS that are new, or all others, to COUNT exits in all. Returns how
+ * many they have then.
+ */
+static uint64_t exits_lower(struct exits_part *parts, const bool *is_new, bool new_ones, size_t n,
+			    uint64_t count)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 1; i < n; i++)
+		sum += is_new[i] == new_ones ? parts[i].weight.count : 0;
+	for (size_t i = 1; sum > count && i < n; i++)
+		if (is_new[i] == new_ones)
+			parts[i].weight = exits_scale(parts[i].weight, (double)count / (double)sum);
+	return sum < count ? sum : count;
+}
+
+/*
+ * PARTS are one reason's, the reason itself first. IS_NEW says which functions the last table did
+ * not have. A function that got a better name moves its past to that name. But not more can be new
+ * than what the reason grew by, and functions that the last table had are more likely right.
+ */
+static void exits_limit(struct exits_part *parts, const bool *is_new, size_t n)
+{
+	uint64_t most = n ? parts[0].weight.count : 0;
+	uint64_t known = exits_lower(parts, is_new, false, n, most);
+
+	exits_lower(parts, is_new, true, n, most - known);
+}
+
+/* Turns the totals of the N PARTS into what they grew by. IS_NEW has N elements of room. */
+static void exits_subtract(const struct exits_growth *growth, struct exits_part *parts, size_t n,
+			   bool *is_new)
+{
+	const struct exits_part *before;
+	size_t first = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!parts[i].is_cause) {
+			exits_limit(parts + first, is_new + first, i - first);
+			first = i;
+		}
+		before = bsearch(&parts[i], growth->parts, growth->n, sizeof(*parts),
+				 exits_compare_parts);
+		is_new[i] = !before;
+		if (before)
+			exits_subtract_part(&parts[i], before);
+	}
+	exits_limit(parts + first, is_new + first, n - first);
+}
+
+/* The growth of PART, one of the N parts at GROWN. */
+static struct exits_grown exits_find_grown(const struct exits_part *grown, size_t n,
+					   struct exits_part part)
+{
+	const struct exits_part *found =
+		bsearch(&part, grown, n, sizeof(part), exits_compare_parts);
+
+	return found ? (struct exits_grown){ found->weight, found->longest_ns }
+		     : (struct exits_grown){ .longest_ns = 0 };
+}
+
+/* What the rows and functions of COPY grew by. */
+static struct exits_grown *exits_pick(const struct exits_part *grown, size_t n,
+				      const struct exits_table *copy)
+{
+	struct exits_grown *picked = calloc(copy->n_rows + copy->n_causes + 1, sizeof(*picked));
+
+	for (size_t i = 0; picked && i < copy->n_rows; i++)
+		picked[i] = exits_find_grown(grown, n, exits_part_of_row(&copy->rows[i]));
+	for (size_t i = 0; picked && i < copy->n_causes; i++)
+		picked[copy->n_rows + i] =
+			exits_find_grown(grown, n, exits_part_of_cause(copy, &copy->causes[i]));
+	return picked;
+}
+
+struct exits_grown *exits_growth_update(struct exits_growth *growth,
+					const struct exits_table *table,
+					const struct exits_table *copy)
+{
+	size_t n = table ? table->n_rows + table->n_causes : 0;
+	struct exits_part *totals = table && copy ? exits_parts_of(table) : NULL;
+	struct exits_part *grown = totals ? calloc(n + 1, sizeof(*grown)) : NULL;
+	bool *is_new = grown ? calloc(n + 1, sizeof(*is_new)) : NULL;
+	struct exits_grown *picked = NULL;
+
+	if (is_new) {
+		memcpy(grown, totals, n * sizeof(*grown));
+		exits_subtract(growth, grown, n, is_new);
+		picked = exits_pick(grown, n, copy);
+	}
+	free(is_new);
+	free(grown);
+	free(growth->parts);
+	*growth = (struct exits_growth){ totals, totals ? n : 0 };
+	return picked;
+}
+
+/* --- sums ------------------------------------------------------------------------------------- */
+
+void exits_sum_deinit(struct exits_sum *sum)
+{
+	free(sum->parts);
+	exits_table_destroy(sum->table);
+}
+
+static bool exits_sum_add_part(struct exits_sum *sum, struct exits_part part,
+			       const struct exits_grown *grown)
+{
+	if (!grown->weight.count)
+		return true;
+	if (!vector_reserve(sum->parts, sum->capacity, sum->n + 1))
+		return false;
+	part.weight = grown->weight;
+	part.longest_ns = grown->longest_ns;
+	sum->parts[sum->n++] = part;
+	return true;
+}
+
+static uint64_t exits_step(uint64_t now, uint64_t before)
+{
+	return now >= before ? now - before : now;
+}
+
+/* Percentiles of a part of the time are not known, nor is the longest wait if it came before. */
+static void exits_sum_wakes(struct exits_wakes *sum, const struct exits_wakes *before,
+			    const struct exits_wakes *now)
+{
+	bool is_reset = now->count < before->count;
+
+	sum->count += exits_step(now->count, before->count);
+	sum->ns += is_reset ? now->ns : now->ns - before->ns;
+	if (now->longest_ns <= sum->longest_ns ||
+	    (!is_reset && now->longest_ns == before->longest_ns))
+		return;
+	sum->longest_ns = now->longest_ns;
+	sum->longest_by = now->longest_by;
+}
+
+/* Adds all but rows and functions. */
+static void exits_sum_head(struct exits_table *sum, const struct exits_table *before,
+			   const struct exits_table *now)
+{
+	sum->span_ns += now->span_ns - (now->span_ns < before->span_ns ? 0 : before->span_ns);
+	sum->records += exits_step(now->records, before->records);
+	sum->lost += exits_step(now->lost, before->lost);
+	sum->bad += exits_step(now->bad, before->bad);
+	sum->refused += exits_step(now->refused, before->refused);
+	sum->n_vcpus = now->n_vcpus > sum->n_vcpus ? now->n_vcpus : sum->n_vcpus;
+	for (unsigned i = 0; i < now->n_vcpus && i < GUEST_MAX_VCPUS; i++)
+		exits_sum_wakes(&sum->wakes[i], &before->wakes[i], &now->wakes[i]);
+	for (unsigned i = 0; i < EXITS_LOG2; i++)
+		sum->wakes_log2[i] += exits_step(now->wakes_log2[i], before->wakes_log2[i]);
+}
+
+static struct exits_table *exits_sum_begin(void)
+{
+	struct exits_table *table = exits_table_create(0, 0);
+
+	for (unsigned i = 0; table && i < GUEST_MAX_VCPUS; i++)
+		table->wakes[i].longest_by = UINT32_MAX;
+	return table;
+}
+
+bool exits_sum_add(struct exits_sum *sum, const struct exits_table *before,
+		   const struct exits_table *now, const struct exits_grown *grown)
+{
+	static const struct exits_table nothing;
+	bool done = true;
+
+	if (!now || !grown)
+		return true;
+	if (!sum->table)
+		sum->table = exits_sum_begin();
+	if (!sum->table)
+		return false;
+	exits_sum_head(sum->table, before ? before : &nothing, now);
+	for (size_t i = 0; done && i < now->n_rows; i++)
+		done = exits_sum_add_part(sum, exits_part_of_row(&now->rows[i]), &grown[i]);
+	for (size_t i = 0; done && i < now->n_causes; i++)
+		done = exits_sum_add_part(sum, exits_part_of_cause(now, &now->causes[i]),
+					  &grown[now->n_rows + i]);
+	return done;
+}
+
+/* Merges equal parts, which stand beside each other. A reason has the newest frame that it got. */
+static void exits_sum_merge(struct exits_sum *sum)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < sum->n; i++) {
+		const struct exits_part *part = &sum->parts[i];
+		struct exits_part *into = n ? &sum->parts[n - 1] : NULL;
+
+		if (!into || exits_compare_parts(into, part)) {
+			sum->parts[n++] = *part;
+			continue;
+		}
+		into->weight.count += part->weight.count;
+		into->weight.ns += part->weight.ns;
+		if (part->longest_ns > into->longest_ns)
+			into->longest_ns = part->longest_ns;
+		if (into->frame == UINT32_MAX)
+			into->frame = part->frame;
+	}
+	sum->n = n;
+}
+
+/* Moves the parts to the table's rows and causes, which have room. A cause follows its reason. */
+static void exits_sum_fill(const struct exits_sum *sum, struct exits_table *table)
+{
+	for (size_t i = 0; i < sum->n; i++) {
+		const struct exits_part *part = &sum->parts[i];
+
+		if (!part->is_cause)
+			table->rows[table->n_rows++] =
+				(struct exits_row){ .reason = part->reason,
+						    .live = part->weight,
+						    .total = part->weight,
+						    .longest_ns = part->longest_ns,
+						    .frame = part->frame };
+		else if (table->n_rows)
+			table->causes[table->n_causes++] =
+				(struct exits_cause){ .row = (uint32_t)table->n_rows - 1,
+						      .place = part->place,
+						      .live = part->weight,
+						      .total = part->weight };
+	}
+}
+
+struct exits_table *exits_sum_build(struct exits_sum *sum)
+{
+	struct exits_table *table = sum->table ? exits_table_create(sum->n, sum->n) : NULL, lists;
+
+	if (!table)
+		return NULL;
+	qsort(sum->parts, sum->n, sizeof(*sum->parts), exits_compare_parts);
+	exits_sum_merge(sum);
+	lists = *table;
+	*table = *sum->table;
+	table->rows = lists.rows;
+	table->causes = lists.causes;
+	table->live_span_ns = table->span_ns;
+	exits_sum_fill(sum, table);
+	if (exits_table_sort(table))
+		return table;
+	exits_table_destroy(table);
+	return NULL;
+}

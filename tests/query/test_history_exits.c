@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Exits in the history: what a moment keeps of them, and their sum over a range of time. */
+#include "config.h"
+
+#include "tests/support/profile_stacks.h"
+
+#include <string.h>
+
+#include "xtop/profile/exit_names.h"
+#include "xtop/query/exits_profile.h"
+#include "xtop/query/history.h"
+
+#define MS 1000000ULL
+
+static struct frames *frames;
+static struct profile *profile;
+static struct history *history;
+static uint32_t alpha, beta, gamma_frame;
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+/* A table whose reasons are CPUID leaves 0, 1, ...: COUNTS exits of 1,000 ns, all of one function. */
+static struct exits_table *table_of(size_t n, const uint64_t counts[])
+{
+	struct exits_table *table = exits_table_create(n, n);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct exits_weight weight = { counts[i], (double)counts[i] * 1000 };
+
+		table->rows[i] = (struct exits_row){
+			.reason = { .kind = EXIT_SVM, .handler = 0x8200e, .detail = i },
+			.live = weight,
+			.total = weight,
+			.p99_ns = 1500,
+			.longest_ns = 2000,
+			.frame = UINT32_MAX,
+		};
+		table->causes[i] = (struct exits_cause){ i, { alpha, FRAME_ROOT }, weight, weight };
+	}
+	table->tracing = true;
+	table->span_ns = table->live_span_ns = SECOND;
+	must(exits_table_sort(table) ? NULL : error_create("memory"));
+	return table;
+}
+
+/* Adds the moment SECONDS with this table. */
+static void add(unsigned seconds, struct exits_table *table)
+{
+	struct snapshot *snapshot;
+
+	stacks_add(profile, frames, seconds * SECOND, "main;read 1");
+	must(profile_copy(profile, seconds * SECOND, &snapshot));
+	snapshot->sequence = seconds;
+	snapshot->run->exits = table;
+	history_add(history, snapshot);
+	snapshot_destroy(snapshot);
+}
+
+static struct snapshot *range(size_t first, size_t last)
+{
+	struct snapshot *snapshot;
+
+	must(history_get_range(history, first, last, &snapshot));
+	return snapshot;
+}
+
+static uint64_t row_count(const struct exits_table *table, uint32_t leaf)
+{
+	for (size_t i = 0; i < table->n_rows; i++)
+		if (table->rows[i].reason.detail == leaf)
+			return table->rows[i].total.count;
+	return 0;
+}
+
+static uint64_t cause_count(const struct exits_table *table, uint32_t frame)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < table->n_causes; i++)
+		if (table->causes[i].place.frame == frame)
+			count += table->causes[i].total.count;
+	return count;
+}
+
+static void begin(void)
+{
+	must(history_create(&history));
+	must(profile_create(4096, 0, frames, &profile));
+}
+
+static void end(void)
+{
+	history_destroy(history);
+	profile_destroy(profile);
+}
+
+/* --- moments ---------------------------------------------------------------------------------- */
+
+#define REASONS   (HISTORY_EXITS + 8)
+#define FUNCTIONS (HISTORY_EXIT_CAUSES + 3) /* each reason has them but the first */
+
+/* Exits of many reasons. The first one has one function. */
+static struct exits_table *many_exits(void)
+{
+	struct exits_table *table = exits_table_create(REASONS, REASONS * FUNCTIONS);
+
+	table->n_causes = 0;
+	table->span_ns = 2e9;
+	for (uint32_t row = 0; row < REASONS; row++) {
+		table->rows[row].total.count = 1000 - row;
+		for (uint32_t i = 0; i < (row ? FUNCTIONS : 1); i++)
+			table->causes[table->n_causes++] =
+				(struct exits_cause){ .row = row, .place.frame = i };
+	}
+	return table;
+}
+
+static void test_moments(void)
+{
+	const struct exits_table *exits;
+	struct snapshot *back;
+	size_t before;
+
+	begin();
+	add(1, NULL);
+	before = history_memory_bytes(history);
+	add(2, many_exits());
+	check(history_memory_bytes(history) > before + sizeof(*exits), "memory");
+	must(history_get(history, 1, &back));
+	exits = back->run->exits;
+	check(exits && exits->span_ns == 2e9 && exits->n_rows == HISTORY_EXITS &&
+		      exits->rows[HISTORY_EXITS - 1].total.count == 1001 - HISTORY_EXITS,
+	      "a moment has the reasons with most time");
+	check(exits->n_causes == 1 + (HISTORY_EXITS - 1) * HISTORY_EXIT_CAUSES &&
+		      exits->causes[1].row == 1 &&
+		      exits->causes[HISTORY_EXIT_CAUSES].place.frame == HISTORY_EXIT_CAUSES - 1 &&
+		      exits->causes[HISTORY_EXIT_CAUSES + 1].row == 2,
+	      "and the functions of each");
+	snapshot_destroy(back);
+	must(history_get(history, 0, &back));
+	check(!back->run->exits, "a moment before has none");
+	snapshot_destroy(back);
+	end();
+}
+
+/* --- ranges ----------------------------------------------------------------------------------- */
+
+static void test_sums(void)
+{
+	struct snapshot *snapshot;
+	const struct exits_table *exits;
+	struct exits_table *table;
+
+	begin();
+	add(1, NULL);
+	add(2, NULL);
+	add(3, table_of(1, (uint64_t[]){ 50 })); /* Xen begins to trace */
+	add(4, table_of(2, (uint64_t[]){ 60, 7 }));
+	table = table_of(2, (uint64_t[]){ 60, 907 });
+	table->span_ns = 3 * SECOND;
+	table->rows[0].longest_ns = 5000; /* leaf 1, which has most time */
+	table->records = 40;
+	table->lost = 3;
+	add(5, table);
+	table = table_of(1, (uint64_t[]){ 4 }); /* a reset */
+	table->records = 6;
+	add(6, table);
+
+	snapshot = range(0, 1);
+	check(!snapshot->run->exits, "a range without trace has no exits");
+	snapshot_destroy(snapshot);
+
+	snapshot = range(1, 2);
+	check_u64(row_count(snapshot->run->exits, 0), 50, "trace begins in the range");
+	snapshot_destroy(snapshot);
+
+	snapshot = range(2, 4);
+	exits = snapshot->run->exits;
+	check(row_count(exits, 0) == 10 && row_count(exits, 1) == 907 && exits->n_rows == 2,
+	      "exits of two moments: %llu, %llu", (unsigned long long)row_count(exits, 0),
+	      (unsigned long long)row_count(exits, 1));
+	check(exits->rows[0].reason.detail == 1 && exits->causes[0].row == 0 &&
+		      exits->causes[0].total.count == 907,
+	      "the reason with most time is the first, and has its function");
+	check(exits->rows[0].total.ns == 907000 && exits->rows[0].live.ns == 907000, "its time: %g",
+	      exits->rows[0].total.ns);
+	check(exits->rows[0].longest_ns == 5000 && !exits->rows[1].longest_ns,
+	      "the longest time is known where it is of the range");
+	check(!exits->rows[0].p99_ns, "a percentile is not");
+	check(exits->span_ns == 2 * SECOND && exits->live_span_ns == exits->span_ns,
+	      "how long Xen traced: %g", exits->span_ns);
+	check(exits->records == 40 && exits->lost == 3 && !exits->tracing, "records and losses");
+	snapshot_destroy(snapshot);
+
+	snapshot = range(3, 5);
+	exits = snapshot->run->exits;
+	check(row_count(exits, 0) == 4 && row_count(exits, 1) == 900,
+	      "after a reset all is new: %llu, %llu", (unsigned long long)row_count(exits, 0),
+	      (unsigned long long)row_count(exits, 1));
+	check_u64(exits->records, 46, "records of a range with a reset");
+	snapshot_destroy(snapshot);
+	end();
+}
+
+/* The reason's 10 new exits are alpha's and gamma's, whatever beta was called before. */
+static void test_renamed(void)
+{
+	struct snapshot *snapshot;
+	struct exits_table *table;
+
+	begin();
+	add(1, table_of(1, (uint64_t[]){ 1000 }));
+	table = table_of(1, (uint64_t[]){ 1010 });
+	table->causes = reallocarray(table->causes, 3, sizeof(*table->causes));
+	table->n_causes = 3;
+	table->causes[1] = table->causes[2] = table->causes[0];
+	table->causes[0].total.count = 1004;
+	table->causes[1].place.frame = beta;
+	table->causes[1].total.count = 500;
+	table->causes[2].place.frame = gamma_frame;
+	table->causes[2].total.count = 500;
+	add(2, table);
+	table = table_of(1, (uint64_t[]){ 1018 }); /* beta and gamma are alpha */
+	table->causes[0].total.count = 2012;
+	add(3, table);
+	snapshot = range(1, 2);
+	check_u64(cause_count(snapshot->run->exits, alpha), 8, "nor for one that it had");
+	snapshot_destroy(snapshot);
+	snapshot = range(0, 1);
+	check(cause_count(snapshot->run->exits, alpha) == 4 &&
+		      cause_count(snapshot->run->exits, beta) == 3 &&
+		      cause_count(snapshot->run->exits, gamma_frame) == 3,
+	      "no more is new than the reason grew by: %llu, %llu, %llu",
+	      (unsigned long long)cause_count(snapshot->run->exits, alpha),
+	      (unsigned long long)cause_count(snapshot->run->exits, beta),
+	      (unsigned long long)cause_count(snapshot->run->exits, gamma_frame));
+	snapshot_destroy(snapshot);
+	end();
+}
+
+static void test_wakes(void)
+{
+	struct snapshot *snapshot;
+	const struct exits_wakes *wakes;
+
+	begin();
+	for (unsigned i = 1; i <= 3; i++) {
+		struct exits_table *table = table_of(1, (uint64_t[]){ i });
+
+		table->n_vcpus = 2;
+		table->wakes[0] = (struct exits_wakes){ 10 * i, 7, 8, 900 * MS, 50e6 * i, 4 };
+		table->wakes[1] = (struct exits_wakes){ i * i, 7, 8, i * MS, 1e6 * i, 3 + i };
+		table->wakes_log2[20] = 11 * i;
+		add(i, table);
+	}
+	snapshot = range(0, 2);
+	wakes = snapshot->run->exits->wakes;
+	check(wakes[0].count == 20 && wakes[0].ns == 100e6 && wakes[1].count == 8,
+	      "waits of a range");
+	check(!wakes[0].longest_ns && wakes[0].longest_by == UINT32_MAX && !wakes[0].p99_ns,
+	      "the longest one came before");
+	check(wakes[1].longest_ns == 3 * MS && wakes[1].longest_by == 6,
+	      "the longest one of the range, and who ran then");
+	check_u64(snapshot->run->exits->wakes_log2[20], 22, "the histogram");
+	snapshot_destroy(snapshot);
+	end();
+}
+
+/* A minute with a table of all the size that there is. */
+static void test_export(void)
+{
+	struct snapshot *snapshot, *exits;
+
+	begin();
+	for (unsigned i = 1; i <= 61; i++) {
+		uint64_t counts[EXITS_MAX_ROWS];
+
+		for (uint32_t row = 0; row < EXITS_MAX_ROWS; row++)
+			counts[row] = i * (2 + row);
+		add(i, table_of(EXITS_MAX_ROWS, counts));
+	}
+	snapshot = range(0, 60);
+	check_u64(snapshot->run->exits->n_rows, HISTORY_EXITS, "the reasons with most time");
+	check_u64(row_count(snapshot->run->exits, EXITS_MAX_ROWS - 1), 60 * (EXITS_MAX_ROWS + 1),
+		  "their exits in a minute");
+	must(exits_profile_create(snapshot, &exits));
+	check(exits->nodes[0].children_ticks == 0, "a reason without a name is in no file");
+	snapshot_destroy(exits);
+	snapshot_destroy(snapshot);
+	end();
+}
+
+int main(void)
+{
+	must(frames_create(NULL, &frames));
+	alpha = frames_intern(frames, FRAME_KIND_KERNEL, "alpha", "tiny", 1);
+	beta = frames_intern(frames, FRAME_KIND_KERNEL, "beta", "tiny", 2);
+	gamma_frame = frames_intern(frames, FRAME_KIND_KERNEL, "gamma", "tiny", 3);
+	test_moments();
+	test_sums();
+	test_renamed();
+	test_wakes();
+	test_export();
+	frames_destroy(frames);
+	return tap_done();
+}
