@@ -19,57 +19,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/output_folder.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/base/output.h"
 
 struct output_file {
 	FILE *stream;
 	char *path;
+	const struct output_opener *opener; /* may be NULL */
 	bool is_file; /* a regular file, opened by us: emptied at the first write, and on failure */
 	bool created; /* this run created the file, and removes it if the run fails */
 	bool begun;   /* the old content is gone */
 };
-
-static struct xtop_error *output_cannot_write(int errno_value, const char *path)
-{
-	switch (errno_value) {
-	case ENOENT:
-		return error_create("cannot write '%s': its folder does not exist", path);
-	case ELOOP:
-		return error_create(
-			"cannot write '%s': it is a symbolic link; name the file itself", path);
-	case EEXIST:
-		return error_create(
-			"cannot write '%s': it exists; remove it or choose another name", path);
-	default:
-		return error_create_errno(errno_value, "cannot write '%s'", path);
-	}
-}
-
-static struct xtop_error *output_open_folder(const char *path, int *folderp, const char **namep)
-{
-	*folderp = output_folder_open(path, namep);
-	if (*folderp >= 0)
-		return **namep ? NULL : output_cannot_write(*path ? EISDIR : ENOENT, path);
-	if (errno == ELOOP)
-		return error_create(
-			"cannot write '%s': on the way to it is a symbolic link of another "
-			"user; name the folder that the link names",
-			path);
-	return output_cannot_write(errno, path);
-}
-
-/* Creates PATH, which is NAME in FOLDER. */
-static struct xtop_error *output_create_in(int folder, const char *name, const char *path, int *fdp)
-{
-	int fd = openat(folder, name,
-			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
-
-	if (fd < 0)
-		return output_cannot_write(errno, path);
-	*fdp = fd;
-	return NULL;
-}
 
 struct xtop_error *output_create_fd(const char *path, int *fdp)
 {
@@ -77,7 +38,7 @@ struct xtop_error *output_create_fd(const char *path, int *fdp)
 	const char *name;
 	struct xtop_error *error = output_open_folder(path, &folder, &name);
 
-	return error ? error : output_create_in(folder, name, path, fdp);
+	return error ? error : output_create_at(folder, name, path, fdp);
 }
 
 /* An existing file to write to. */
@@ -195,7 +156,7 @@ static struct xtop_error *output_open_path(struct output_file *file, bool replac
 		file->is_file = S_ISREG(old.status.st_mode);
 		return output_open_old(&old, fdp);
 	}
-	error = output_create_in(folder, old.name, file->path, fdp);
+	error = output_create_at(folder, old.name, file->path, fdp);
 	file->is_file = file->created = !error;
 	return error;
 }
@@ -215,25 +176,39 @@ static struct xtop_error *output_open_stream(struct output_file *file, bool repl
 	return error_create("out of memory");
 }
 
-struct xtop_error *output_open(const char *path, bool replace, struct output_file **filep)
+static struct xtop_error *output_create(const char *path, const struct output_opener *opener,
+					struct output_file **filep)
 {
 	struct output_file *file = calloc(1, sizeof(*file));
-	struct xtop_error *error = NULL;
 
 	if (file)
 		file->path = strdup(path);
-	if (!file || !file->path)
-		error = error_create("out of memory");
-	else if (strcmp(path, "-") == 0)
+	if (!file || !file->path) {
+		free(file);
+		return error_create("out of memory");
+	}
+	file->opener = opener;
+	*filep = file;
+	return NULL;
+}
+
+struct xtop_error *output_open(const char *path, bool replace, const struct output_opener *opener,
+			       struct output_file **filep)
+{
+	struct output_file *file;
+	struct xtop_error *error = output_create(path, opener, &file);
+
+	if (error)
+		return error;
+	if (strcmp(path, "-") == 0)
 		file->stream = stdout;
 	else
 		error = output_open_stream(file, replace);
-	if (error) {
+	if (error)
 		output_discard(file);
-		return error;
-	}
-	*filep = file;
-	return NULL;
+	else
+		*filep = file;
+	return error;
 }
 
 bool output_write(int fd, const void *bytes, size_t size_bytes)
@@ -251,13 +226,6 @@ bool output_write(int fd, const void *bytes, size_t size_bytes)
 	return true;
 }
 
-static output_opener_fn *output_opener;
-
-void output_set_opener(output_opener_fn *opener)
-{
-	output_opener = opener;
-}
-
 static struct xtop_error *output_adopt(struct output_file *file, int fd, bool created)
 {
 	file->is_file = true;
@@ -269,29 +237,25 @@ static struct xtop_error *output_adopt(struct output_file *file, int fd, bool cr
 	return error_create("out of memory");
 }
 
-struct xtop_error *output_open_named(const char *path, bool replace, bool *existsp,
+struct xtop_error *output_open_named(const char *path, bool replace,
+				     const struct output_opener *opener, bool *existsp,
 				     struct output_file **filep)
 {
-	struct output_file *file = calloc(1, sizeof(*file));
-	struct xtop_error *error = NULL;
+	struct output_file *file;
+	struct xtop_error *error = output_create(path, opener, &file);
 	int fd = -1;
 
 	*existsp = false;
-	if (file)
-		file->path = strdup(path);
-	if (!file || !file->path)
-		error = error_create("out of memory");
-	if (!error)
-		error = (output_opener ? output_opener : output_open_named_fd)(path, replace, &fd,
-									       existsp);
+	if (error)
+		return error;
+	error = opener->open(path, replace, &fd, existsp);
 	if (!error)
 		error = output_adopt(file, fd, !replace);
-	if (error) {
+	if (error)
 		output_discard(file);
-		return error;
-	}
-	*filep = file;
-	return NULL;
+	else
+		*filep = file;
+	return error;
 }
 
 uint64_t output_size(const struct output_file *file)
@@ -312,20 +276,12 @@ struct xtop_error *output_begin(struct output_file *file, FILE **streamp)
 	return NULL;
 }
 
-static void (*output_remover)(const char *path);
-
-void output_set_remover(void (*remove)(const char *path))
-{
-	output_remover = remove;
-}
-
-void output_remove(const char *path)
+bool output_remove(const char *path)
 {
 	const char *name;
 	_cleanup_close_ int folder = output_folder_open(path, &name);
 
-	if (unlinkat(folder, name, 0) < 0 && output_remover)
-		output_remover(path);
+	return unlinkat(folder, name, 0) == 0;
 }
 
 /*
@@ -339,8 +295,8 @@ static void output_undo(struct output_file *file)
 		__fpurge(file->stream);
 	if (file->is_file && file->begun && ftruncate(fileno(file->stream), 0) != 0)
 		return;
-	if (file->created)
-		output_remove(file->path);
+	if (file->created && !output_remove(file->path) && file->opener)
+		file->opener->remove(file->path);
 }
 
 static void output_free(struct output_file *file)

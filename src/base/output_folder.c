@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/output_folder.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/base/output.h"
 
@@ -113,4 +114,46 @@ int output_folder_open(const char *path, const char **namep)
 	while (walk.folder >= 0 && walk.path[0])
 		output_walk_step(&walk);
 	return walk.folder;
+}
+
+/* --- files in it ------------------------------------------------------------------------------ */
+
+struct xtop_error *output_cannot_write(int errno_value, const char *path)
+{
+	switch (errno_value) {
+	case ENOENT:
+		return error_create("cannot write '%s': its folder does not exist", path);
+	case ELOOP:
+		return error_create(
+			"cannot write '%s': it is a symbolic link; name the file itself", path);
+	case EEXIST:
+		return error_create(
+			"cannot write '%s': it exists; remove it or choose another name", path);
+	default:
+		return error_create_errno(errno_value, "cannot write '%s'", path);
+	}
+}
+
+struct xtop_error *output_open_folder(const char *path, int *folderp, const char **namep)
+{
+	*folderp = output_folder_open(path, namep);
+	if (*folderp >= 0)
+		return **namep ? NULL : output_cannot_write(*path ? EISDIR : ENOENT, path);
+	if (errno == ELOOP)
+		return error_create(
+			"cannot write '%s': on the way to it is a symbolic link of another "
+			"user; name the folder that the link names",
+			path);
+	return output_cannot_write(errno, path);
+}
+
+struct xtop_error *output_create_at(int folder, const char *name, const char *path, int *fdp)
+{
+	int fd = openat(folder, name,
+			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
+
+	if (fd < 0)
+		return output_cannot_write(errno, path);
+	*fdp = fd;
+	return NULL;
 }

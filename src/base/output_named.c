@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/output_folder.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/base/output.h"
 
@@ -28,78 +29,87 @@ static bool output_is_hidden(const char *path)
 	return false;
 }
 
-static bool output_has_ending(const char *path)
+static bool output_has_ending(const char *path, const char *const *endings)
 {
 	size_t length = strlen(path);
 
-	for (size_t i = 0; output_endings[i]; i++) {
-		size_t ending = strlen(output_endings[i]);
+	for (size_t i = 0; endings[i]; i++) {
+		size_t ending = strlen(endings[i]);
 
-		if (length > ending && strcmp(path + length - ending, output_endings[i]) == 0)
+		if (length > ending && strcmp(path + length - ending, endings[i]) == 0)
 			return true;
 	}
 	return false;
 }
 
-/* The file at PATH is opened first and then checked: it cannot be exchanged in between. */
-static struct xtop_error *output_replace_named(const char *path, int *fdp)
+static struct xtop_error *output_refuse_ending(const char *path, const char *const *endings)
 {
-	const char *name;
-	_cleanup_close_ int folder = output_folder_open(path, &name);
-	_cleanup_close_ int fd =
-		openat(folder, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	char text[128] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; endings[i]; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", i ? ", " : "",
+					 endings[i]);
+	return error_create("cannot write '%s': the name must end in one of %s", path, text);
+}
+
+/* A place for a file. */
+struct output_place {
+	const char *path, *name;
+	int folder;
+};
+
+/* The file is opened first and then checked: it cannot be exchanged in between. */
+static struct xtop_error *output_replace_at(const struct output_place *place, int *fdp)
+{
+	_cleanup_close_ int fd = openat(place->folder, place->name,
+					O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct stat status;
 
 	if (fd < 0 || fstat(fd, &status) < 0)
-		return error_create_errno(errno, "cannot write '%s'", path);
+		return error_create_errno(errno, "cannot write '%s'", place->path);
 	if (!S_ISREG(status.st_mode) || status.st_nlink != 1 || status.st_uid != geteuid())
 		return error_create("cannot write '%s': it exists, and is not a file of your own "
 				    "with this one name",
-				    path);
+				    place->path);
 	*fdp = fd;
 	fd = -1;
 	return NULL;
 }
 
 /*
- * Whether PATH may be replaced. This is checked before the open, because opening a device has
- * effects.
+ * Whether there is a file that may be replaced. This is checked before the open, because opening a
+ * device has effects.
  */
-static bool output_is_replaceable(const char *path)
+static bool output_is_replaceable(const struct output_place *place)
 {
-	const char *name;
-	_cleanup_close_ int folder = output_folder_open(path, &name);
 	struct stat status;
 
-	return folder >= 0 && fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+	return fstatat(place->folder, place->name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       S_ISREG(status.st_mode);
 }
 
-static struct xtop_error *output_refuse_ending(const char *path)
+struct xtop_error *output_open_named_fd(const char *path, const char *const *endings, bool replace,
+					int *fdp, bool *existsp)
 {
-	char endings[128] = "";
-	size_t used = 0;
-
-	for (size_t i = 0; output_endings[i]; i++)
-		used += (size_t)snprintf(endings + used, sizeof(endings) - used, "%s%s",
-					 i ? ", " : "", output_endings[i]);
-	return error_create("cannot write '%s': the name must end in one of %s", path, endings);
-}
-
-struct xtop_error *output_open_named_fd(const char *path, bool replace, int *fdp, bool *existsp)
-{
+	struct output_place place = { .path = path };
+	_cleanup_close_ int folder = -1;
 	struct xtop_error *error;
 
 	*existsp = false;
 	if (output_is_hidden(path))
 		return error_create("cannot write '%s': no part of the path may begin with a dot",
 				    path);
-	if (!output_has_ending(path))
-		return output_refuse_ending(path);
-	if (replace && output_is_replaceable(path))
-		return output_replace_named(path, fdp);
-	error = output_create_fd(path, fdp);
-	*existsp = error && output_is_replaceable(path);
+	if (!output_has_ending(path, endings))
+		return output_refuse_ending(path, endings);
+	error = output_open_folder(path, &folder, &place.name);
+	if (error)
+		return error;
+	place.folder = folder;
+	if (replace && output_is_replaceable(&place))
+		return output_replace_at(&place, fdp);
+	error = output_create_at(folder, place.name, path, fdp);
+	*existsp = error && output_is_replaceable(&place);
 	return error;
 }
 

@@ -50,6 +50,7 @@ libxtop_a_SOURCES += \
 	src/base/notify.c \
 	src/base/output.c \
 	src/base/output_folder.c \
+	src/base/output_folder.h \
 	src/base/output_named.c \
 	src/base/proto.c \
 	src/base/root_file.c \

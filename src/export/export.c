@@ -30,7 +30,7 @@ FORMATS(DECLARE)
 static const struct export_format export_formats[] = { FORMATS(ROW) };
 
 #define PROPOSED_ENDING(NAME, ENDING, PROPOSED, ...) PROPOSED,
-const char *const output_endings[] = { FORMATS(PROPOSED_ENDING) NULL };
+const char *const export_endings[] = { FORMATS(PROPOSED_ENDING) NULL };
 /* clang-format on */
 #define N_FORMATS (sizeof(export_formats) / sizeof(export_formats[0]))
 

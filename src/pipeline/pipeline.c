@@ -217,6 +217,14 @@ static struct xtop_error *pipeline_create_writer(struct pipeline *pipeline)
 	return record ? recording_writer_open(record, &pipeline->writer) : NULL;
 }
 
+/* Ends a recording in which there is nothing. */
+static void pipeline_discard_recording(const struct pipeline *pipeline,
+				       struct recording_writer *writer)
+{
+	if (!recording_writer_discard(writer))
+		broker_opener.remove(pipeline->options->record);
+}
+
 /* Reads SIZE_BYTES at ADDRESS as vCPU 0 sees them. On the resolver's thread while that runs. */
 static bool pipeline_read_guest(const struct pipeline *pipeline, uint64_t address, void *buffer,
 				size_t size_bytes)
@@ -565,7 +573,7 @@ struct xtop_error *pipeline_create(const struct options *options, const char *do
 	if (!error)
 		error = pipeline_run_steps(pipeline, steps, sizeof(steps) / sizeof(steps[0]));
 	if (error) {
-		recording_writer_discard(no_cleanup_ptr(pipeline->writer));
+		pipeline_discard_recording(pipeline, no_cleanup_ptr(pipeline->writer));
 		pipeline_destroy(pipeline);
 		return error;
 	}
@@ -693,7 +701,7 @@ struct xtop_error *pipeline_stop(struct pipeline *pipeline)
 			recording_writer_set_counts(writer, &counts);
 		return recording_writer_close(writer);
 	}
-	recording_writer_discard(writer); /* nothing was sampled */
+	pipeline_discard_recording(pipeline, writer); /* nothing was sampled */
 	return NULL;
 }
 

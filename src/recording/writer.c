@@ -519,12 +519,15 @@ struct xtop_error *recording_writer_close(struct recording_writer *writer)
 	return error;
 }
 
-void recording_writer_discard(struct recording_writer *writer)
+bool recording_writer_discard(struct recording_writer *writer)
 {
+	bool removed;
+
 	if (!writer)
-		return;
+		return true;
 	__fpurge(writer->file);
-	if (ftruncate(fileno(writer->file), 0) == 0)
-		output_remove(writer->path); /* recording_writer_open() has created it */
+	/* recording_writer_open() has created the file */
+	removed = ftruncate(fileno(writer->file), 0) == 0 && output_remove(writer->path);
 	writer_free(writer);
+	return removed;
 }

@@ -16,6 +16,7 @@
 #include "xtop/pipeline/pipelines.h"
 #include "xtop/query/exits_profile.h"
 #include "xtop/query/line_expander.h"
+#include "xtop/supervise/broker.h"
 
 /* The run whose results are being written. */
 struct results_work {
@@ -53,7 +54,7 @@ static struct xtop_error *results_open_file(const struct results *results, const
 	if (taken)
 		return error_create("cannot write '%s': this run reads or writes that file already",
 				    path);
-	return output_open(path, true, filep);
+	return output_open(path, true, &broker_opener, filep);
 }
 
 struct xtop_error *results_open(struct results *results, const struct options *options)

@@ -176,10 +176,9 @@ static struct xtop_error *session_start_broker(struct session *session)
 		.neighbours = options->neighbours,
 		.exits = options->exits,
 		.has_screen = !options->batch,
+		.endings = export_endings,
 		.cache = has_cache ? session->cache : NULL,
 	};
-	output_set_remover(broker_remove);
-	output_set_opener(broker_open_output);
 	return broker_start(&session->broker);
 }
 
@@ -504,6 +503,7 @@ static struct xtop_error *session_screen(struct session *session)
 		.by_cgroup = options->by_cgroup,
 		.clock = options->clock,
 		.tells_time = options->clock_given,
+		.opener = &broker_opener,
 		.write_folder = session->write_folder,
 		.write_format = export_find_format(options->format),
 		.lines = options->lines ? &session->sources.finder : NULL,

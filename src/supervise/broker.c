@@ -548,7 +548,7 @@ void broker_run(void *context, int socket)
 	broker_set_signals();
 	broker_close_streams();
 	broker_open_folders(&broker);
-	opener_init(&broker.opener);
+	opener_init(&broker.opener, settings->endings);
 	broker.cache_folder = settings->cache ? cache_folder_open(settings->cache) : -1;
 	control_set_budget_limit(settings->budget);
 	if (settings->rate_hz > 0)

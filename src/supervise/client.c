@@ -340,14 +340,13 @@ static struct xtop_error *client_open(const char *path, enum opener_act act,
 	return client_ask(&request, NULL, 0, reply, fdp);
 }
 
-struct xtop_error *broker_open_output(const char *path, bool replace, int *fdp, bool *existsp)
+static struct xtop_error *client_open_output(const char *path, bool replace, int *fdp,
+					     bool *existsp)
 {
 	struct broker_reply reply = { 0 };
 	struct xtop_error *error;
 	int fd = -1;
 
-	if (!client.process.socket)
-		return output_open_named_fd(path, replace, fdp, existsp);
 	error = client_open(path, replace ? OPENER_REPLACE : OPENER_CREATE, &reply, &fd);
 	*existsp = error && reply.number;
 	if (error)
@@ -358,7 +357,7 @@ struct xtop_error *broker_open_output(const char *path, bool replace, int *fdp, 
 	return NULL;
 }
 
-void broker_remove(const char *path)
+static void client_remove(const char *path)
 {
 	struct broker_request request = { .question = BROKER_REMOVE };
 	struct broker_reply reply;
@@ -374,3 +373,5 @@ void broker_remove(const char *path)
 	}
 	error_destroy(client_open(path, OPENER_REMOVE, &reply, NULL));
 }
+
+const struct output_opener broker_opener = { client_open_output, client_remove };

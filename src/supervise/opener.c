@@ -11,12 +11,13 @@
 
 #include "xtop/base/output.h"
 
-void opener_init(struct opener *opener)
+void opener_init(struct opener *opener, const char *const *endings)
 {
-	*opener = (struct opener){ .caller = caller_find() };
+	*opener = (struct opener){ .caller = caller_find(), .endings = endings };
 }
 
-static struct xtop_error *opener_act(const struct broker_request *request,
+static struct xtop_error *opener_act(const struct opener *opener,
+				     const struct broker_request *request,
 				     struct broker_reply *reply, int *fdp)
 {
 	struct xtop_error *error;
@@ -26,20 +27,21 @@ static struct xtop_error *opener_act(const struct broker_request *request,
 		output_remove_named(request->text);
 		return NULL;
 	}
-	error = output_open_named_fd(request->text, request->number == OPENER_REPLACE, fdp,
-				     &exists);
+	error = output_open_named_fd(request->text, opener->endings,
+				     request->number == OPENER_REPLACE, fdp, &exists);
 	reply->number = exists;
 	return error;
 }
 
-static void opener_run(struct caller caller, const struct broker_request *request, int socket)
+static void opener_run(const struct opener *opener, const struct broker_request *request,
+		       int socket)
 {
 	struct broker_reply reply = { 0 };
-	struct xtop_error *error = caller_become(caller);
+	struct xtop_error *error = caller_become(opener->caller);
 	int fd = -1;
 
 	if (!error)
-		error = opener_act(request, &reply, &fd);
+		error = opener_act(opener, request, &reply, &fd);
 	if (error) {
 		reply.failed = true;
 		strncpy(reply.message, error_message(error), sizeof(reply.message) - 1);
@@ -85,7 +87,7 @@ struct xtop_error *opener_start(struct opener *opener, const struct broker_reque
 	if (pid < 0)
 		return error_create_errno(errno, "cannot open files");
 	if (pid == 0)
-		opener_run(opener->caller, request, socket);
+		opener_run(opener, request, socket);
 	*place = pid;
 	return NULL;
 }

@@ -28,13 +28,15 @@ enum opener_act {
 
 struct opener {
 	struct caller caller;
+	const char *const *endings;
 	unsigned n_files; /* files that were asked for, whether they could be opened or not */
 	pid_t children[OPENER_MAX_CHILDREN]; /* children at work, or about to end; 0: free */
 	/* path of the file that was created last; "": there is none */
 	char created[sizeof(((struct broker_request *)0)->text)];
 };
 
-void opener_init(struct opener *opener);
+/* ENDINGS: see output_open_named_fd(). */
+void opener_init(struct opener *opener, const char *const *endings);
 /*
  * Starts a child that sends the answer to REQUEST over SOCKET and ends. Also reaps children that
  * have ended. Error: there is no child, and the caller has to answer.

@@ -281,7 +281,8 @@ static struct xtop_error *question_write_to(const struct ui *ui, const char *pat
 					    bool *existsp, uint64_t *bytesp)
 {
 	struct output_file *file;
-	struct xtop_error *error = output_open_named(path, replace, existsp, &file);
+	struct xtop_error *error =
+		output_open_named(path, replace, ui->settings.opener, existsp, &file);
 	FILE *stream;
 
 	if (error)

@@ -55,7 +55,7 @@ static const char *content(const char *path)
 static struct output_file *open_or_die(const char *path, bool replace)
 {
 	struct output_file *file;
-	struct xtop_error *error = output_open(path, replace, &file);
+	struct xtop_error *error = output_open(path, replace, NULL, &file);
 
 	if (error) {
 		check(false, "open %s: %s", path, error_message(error));
@@ -76,7 +76,7 @@ static void write_text(struct output_file *file, const char *text)
 static void refuse(const char *path, bool replace, const char *words)
 {
 	struct output_file *file = NULL;
-	struct xtop_error *error = output_open(path, replace, &file);
+	struct xtop_error *error = output_open(path, replace, NULL, &file);
 
 	check(error && !file && strstr(error_message(error), words), "refused: %.60s: %.200s", path,
 	      error ? error_message(error) : "(opened)");

@@ -5,6 +5,8 @@
 
 #include "fixture.h"
 #include "golden.h"
+#include "xtop/base/output.h"
+#include "xtop/export/export.h"
 
 #define SECOND FIXTURE_NS
 
@@ -31,14 +33,26 @@ static inline void scene_reset(void *context)
 	((struct scene *)context)->resets++;
 }
 
+static inline struct xtop_error *scene_open_file(const char *path, bool replace, int *fdp,
+						 bool *existsp)
+{
+	return output_open_named_fd(path, export_endings, replace, fdp, existsp);
+}
+
+static const struct output_opener scene_opener = { scene_open_file, NULL };
+
 static inline void scene_open(struct scene *scene)
 {
 	*scene = (struct scene){
-		.settings = { .interval_s = 1, .half_life_s = 10, .budget = 0.01 },
+		.settings = { .interval_s = 1,
+			      .half_life_s = 10,
+			      .budget = 0.01,
+			      .opener = &scene_opener },
 		.pipeline = { .context = scene,
 			      .reset = scene_reset,
 			      .message = scene_message,
-			      .guest = { "web01", "dom 5 · PVH", "Linux 6.1.0-56-amd64", 2, 5, "PVH" } },
+			      .guest = { "web01", "dom 5 · PVH", "Linux 6.1.0-56-amd64", 2, 5,
+					 "PVH" } },
 		.pipelines = { &scene->pipeline },
 		.source = { .n_pipelines = 1, .pipelines = scene->pipelines },
 	};

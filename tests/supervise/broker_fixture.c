@@ -17,6 +17,7 @@
 #include "supervise/broker.h"
 #include "supervise/keeper.h"
 #include "tests/support/tap.h"
+#include "xtop/export/export.h"
 #include "xtop/memory/memory.h"
 #include "xtop/sample/control.h"
 #include "xtop/sample/ring.h"
@@ -171,6 +172,7 @@ static void fill_asked(void)
 
 struct broker_settings settings = { .domains = asked,
 				    .n_domains = sizeof(asked) / sizeof(asked[0]),
+				    .endings = export_endings,
 				    .budget = 0.25,
 				    .rate_hz = 99 };
 

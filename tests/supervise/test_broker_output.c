@@ -46,7 +46,7 @@ static void test_folder_moved(void)
 	if (rename(folder, moved) || mkdir(bait, 0700) || symlink(bait, folder))
 		abort();
 	put(output, "");
-	broker_remove(output);
+	broker_opener.remove(output);
 	check(there(output), "a file of the same name behind a link stays");
 	snprintf(path, sizeof(path), "%s/%s", moved, name);
 	check(!there(path), "the result in the folder that was moved is removed");
@@ -59,26 +59,26 @@ static void test_remove(void)
 {
 	put(output, "");
 	put(others, "");
-	broker_remove(others);
+	broker_opener.remove(others);
 	check(there(others), "a file that the command line does not name stays");
-	broker_remove(output);
+	broker_opener.remove(output);
 	check(!there(output), "an empty result is removed");
 	put(output, "something");
-	broker_remove(output);
+	broker_opener.remove(output);
 	check(there(output), "a file that is not empty stays");
 	unlink(output);
 	check(symlink(others, output) == 0, "a symlink is made");
-	broker_remove(output);
+	broker_opener.remove(output);
 	check(there(output), "a symlink stays");
 	unlink(output);
 	check(link(others, output) == 0, "a hard link is made");
-	broker_remove(output);
+	broker_opener.remove(output);
 	check(there(output), "a hard link stays");
 	unlink(output);
 	unlink(others);
 	put(output, "");
 	if (geteuid() == 0 && chown(output, 65534, 65534) == 0) {
-		broker_remove(output);
+		broker_opener.remove(output);
 		check(there(output), "another user's file stays");
 	}
 	unlink(output);
@@ -101,7 +101,7 @@ static const char *open_named(const char *path, bool replace, bool *existsp)
 	struct xtop_error *error;
 	int fd = -1;
 
-	error = broker_open_output(path, replace, &fd, existsp);
+	error = broker_opener.open(path, replace, &fd, existsp);
 	snprintf(words, sizeof(words), "%s", error ? error_message(error) : "");
 	if (!error && write(fd, "main;work 1\n", 12) != 12)
 		abort();
@@ -190,15 +190,11 @@ static void test_open(void)
 		check(*open_named(path, false, &exists) && !there(path),
 		      "no file is opened where the user may not write");
 	snprintf(path, sizeof(path), "%s/b.folded", users);
-	output_set_opener(broker_open_output);
-	output_set_remover(broker_remove);
-	if (output_open_named(path, false, &exists, &file))
+	if (output_open_named(path, false, &broker_opener, &exists, &file))
 		abort();
 	check(there(path), "the broker makes a file for main");
 	output_discard(file);
 	check(!there(path), "the broker removes a file to which nothing was written");
-	output_set_opener(NULL);
-	output_set_remover(NULL);
 	unlink(other);
 	if (rmdir(users))
 		check(false, "the user's folder %s is empty at the end", users);

@@ -15,6 +15,7 @@
 
 #include "supervise/opener.h"
 #include "tests/support/tap.h"
+#include "xtop/export/export.h"
 
 static char folder[] = "/tmp/xtop-opener-XXXXXX";
 static struct opener opener;
@@ -161,7 +162,7 @@ int main(void)
 	unsetenv("SUDO_UID");
 	if (!mkdtemp(folder) || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
 		abort();
-	opener_init(&opener);
+	opener_init(&opener, export_endings);
 	if (geteuid() == 0 && chown(folder, opener.caller.uid, opener.caller.gid))
 		abort();
 	test_remove();

@@ -20,14 +20,30 @@
  */
 struct output_file;
 
+/* The process with rights, for a main that has given up its own. */
+struct output_opener {
+	/*
+	 * Opens the file PATH, which was named while xtop runs. REPLACE allows a PATH that exists.
+	 * *EXISTSP becomes true if PATH was refused because it exists, and REPLACE would allow it.
+	 */
+	struct xtop_error *(*open)(const char *path, bool replace, int *fdp, bool *existsp);
+	void (*remove)(const char *path); /* removes an empty file that this run has created */
+};
+
 /*
  * Opens PATH for writing; "-" is stdout. A new file has mode 0600. An existing file is opened only
  * if REPLACE is true, the file has one link, and the file does not belong to another user in a
  * folder that all can write to. PATH itself must not be a symbolic link; for links on the way see
  * output_folder_open(). REPLACE also allows a character device, a FIFO (this waits for its reader),
- * and /dev/stdout and /dev/fd/N, which are written to like a pipe.
+ * and /dev/stdout and /dev/fd/N, which are written to like a pipe. OPENER removes a new file after
+ * a failure, if this process cannot; NULL: nobody else can. OPENER outlives the file.
  */
-struct xtop_error *output_open(const char *path, bool replace, struct output_file **filep);
+struct xtop_error *output_open(const char *path, bool replace, const struct output_opener *opener,
+			       struct output_file **filep);
+/* As output_open(), for a file that is named while xtop runs: OPENER opens it. */
+struct xtop_error *output_open_named(const char *path, bool replace,
+				     const struct output_opener *opener, bool *existsp,
+				     struct output_file **filep);
 /* The stream to write to. The first call empties the file. */
 struct xtop_error *output_begin(struct output_file *file, FILE **streamp);
 /*
@@ -48,43 +64,22 @@ bool output_flush(FILE *stream);
 /* Writes all of BYTES to FD. False: not all were written; errno says why. */
 bool output_write(int fd, const void *bytes, size_t size_bytes);
 
-/*
- * Sets the function by which output_remove() removes a file if unlink() fails because this process
- * has lost its rights. NULL: only unlink() is tried.
- */
-void output_set_remover(void (*remove)(const char *path));
-void output_remove(const char *path);
+/* Removes PATH, but follows no link to it. False: this process has no right to. */
+bool output_remove(const char *path);
 
 /* --- files that are named while xtop runs ----------------------------------------------------- */
 
 /*
  * While xtop runs, main may have no right to open files for writing. The broker's child opens the
- * files for main and does not trust main: all names have one of output_endings[]. Such endings
- * belong to profiles, while a program may run or read a Makefile, x.py or x.json that appears
- * beside it. No part of the path may begin with a dot, as do the files that shells and desktops
- * run.
+ * files for main and does not trust main: a name ends in one of ENDINGS, a list that NULL ends.
+ * Such endings belong to profiles, while a program may run or read a Makefile, x.py or x.json that
+ * appears beside it. No part of the path may begin with a dot, as do the files that shells and
+ * desktops run. REPLACE and *EXISTSP: see struct output_opener.
  */
-/* Ends with NULL. The table of export formats (export/export.c) defines it. */
-extern const char *const output_endings[];
-
-/*
- * Opens PATH in the process that has the rights. REPLACE allows a PATH that exists. *EXISTSP
- * becomes true if PATH was refused because it exists, and REPLACE would allow it.
- */
-struct xtop_error *output_open_named_fd(const char *path, bool replace, int *fdp, bool *existsp);
+struct xtop_error *output_open_named_fd(const char *path, const char *const *endings, bool replace,
+					int *fdp, bool *existsp);
 /* Removes what output_open_named_fd() has created, if it is empty. */
 void output_remove_named(const char *path);
-
-typedef struct xtop_error *output_opener_fn(const char *path, bool replace, int *fdp,
-					    bool *existsp);
-/*
- * Sets the function that asks the process with the rights to open a file. NULL: this process opens
- * files itself.
- */
-void output_set_opener(output_opener_fn *opener);
-/* As output_open(), for a file that is named while xtop runs. */
-struct xtop_error *output_open_named(const char *path, bool replace, bool *existsp,
-				     struct output_file **filep);
 
 /*
  * Creates PATH with mode 0600. An existing PATH, also a symbolic link, is an error. The caller

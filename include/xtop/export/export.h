@@ -67,6 +67,8 @@ struct export_format {
 
 /* Returns NULL if no format has that name. */
 const struct export_format *export_find_format(const char *name);
+/* Endings of names on the screen: a list that NULL ends. */
+extern const char *const export_endings[];
 /*
  * Gives PATH the ending that names of FORMAT have on the screen: "a.svg" becomes "a.flame.svg", and
  * "a" becomes that, too.

@@ -107,9 +107,9 @@ void recording_writer_set_counts(struct recording_writer *writer,
 struct xtop_error *recording_writer_close(struct recording_writer *writer);
 /*
  * Removes the file and frees WRITER, instead of recording_writer_close(), if nothing was recorded.
- * NULL allowed.
+ * NULL allowed. False: this process may not remove the file.
  */
-void recording_writer_discard(struct recording_writer *writer);
+bool recording_writer_discard(struct recording_writer *writer);
 
 /* --- reader: recording/reader.c --------------------------------------------------------------- */
 

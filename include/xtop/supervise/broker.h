@@ -22,6 +22,7 @@
 
 #include <stddef.h>
 
+#include "xtop/base/output.h"
 #include "xtop/xen/guest.h"
 
 struct control;
@@ -39,6 +40,7 @@ struct broker_settings {
 	sampler_run_fn *run;
 	const char *const *domains; /* names of domains, from the command line */
 	size_t n_domains;           /* 0: all domains are allowed */
+	const char *const *endings; /* names on the screen end in one of them; NULL ends the list */
 	const char *files[BROKER_MAX_FILES]; /* results that main may ask to remove; NULL: none */
 	const char *cache;          /* folder of guest_open_cache()'s files; NULL: no cache */
 	bool no_domains;            /* no domain is allowed: a recording is played */
@@ -56,10 +58,11 @@ struct xtop_error *broker_start(const struct broker_settings *settings);
 void broker_stop(void);
 /* False if the broker was killed, or has left a question unanswered for seconds. Any thread. */
 bool broker_is_alive(void);
-/* Removes PATH if it is empty and one of settings->files, or was opened by broker_open_output(). */
-void broker_remove(const char *path);
-/* Opens a file that the user names on the screen; an output_opener_fn (output.h). */
-struct xtop_error *broker_open_output(const char *path, bool replace, int *fdp, bool *existsp);
+/*
+ * Opens a file that the user names on the screen. Removes a file if it is empty and was opened so,
+ * or is one of settings->files.
+ */
+extern const struct output_opener broker_opener;
 
 /* --- questions about a domain. Without a broker, this process asks Xen itself. ---------------- */
 

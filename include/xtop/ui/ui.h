@@ -148,6 +148,7 @@ struct ui_settings {
 	const char *notice; /* the first message; NULL if there is none */
 	const char *baseline; /* name of the baseline's file; NULL if there is none */
 	const char *host;   /* "Xen 4.17.7 · 2 CPUs", above the list of domains; may be NULL */
+	const struct output_opener *opener; /* opens files that the user names */
 	const char *write_folder; /* proposed for files, with a slash; NULL: working directory */
 	/* format of files without an ending; NULL: folded */
 	const struct export_format *write_format;
