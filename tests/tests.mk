@@ -152,6 +152,7 @@ check_PROGRAMS += \
 	tests/base/test_shared_array \
 	tests/base/test_sorted \
 	tests/base/test_text \
+	tests/base/test_unpack \
 	tests/base/test_utf8 \
 	tests/base/test_varint \
 	tests/base/test_work \

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "xtop/base/cleanup.h"
+#include "xtop/base/output.h"
 #include "xtop/base/unpack.h"
 
 #define COPY_BYTES (64U << 10)
@@ -75,127 +76,78 @@ int inputs_open(const char *path)
 	return fd;
 }
 
-/* --- pipes ------------------------------------------------------------------------------------ */
+/* --- copies ----------------------------------------------------------------------------------- */
 
-static struct xtop_error *inputs_copy(int from, int to, uint64_t max_bytes)
+/* An unpack_fill_fn for pipes. */
+static struct xtop_error *inputs_fill_pipe(void *context, uint8_t buffer[UNPACK_FILL_BYTES],
+					   size_t *np)
+{
+	const struct unpack_file *file = context;
+	ssize_t got;
+
+	do {
+		got = read(file->fd, buffer, UNPACK_FILL_BYTES);
+	} while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return error_create_errno(errno, "cannot be read");
+	*np = (size_t)got;
+	return NULL;
+}
+
+/* Writes all of STREAM to TO. BOUND: what a larger one is. */
+static struct xtop_error *inputs_copy(struct unpack_stream *stream, int to, uint64_t max_bytes,
+				      const char *bound)
 {
 	_cleanup_free_ char *buffer = malloc(COPY_BYTES);
 	uint64_t bytes = 0;
-	ssize_t got;
+	size_t got = COPY_BYTES;
 
 	if (!buffer)
 		return error_create("no memory for a copy");
-	while ((got = read(from, buffer, COPY_BYTES)) != 0) {
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return error_create_errno(errno, "cannot be read");
-		bytes += (uint64_t)got;
+	while (got == COPY_BYTES) {
+		struct xtop_error *error = unpack_stream_read(stream, buffer, COPY_BYTES, &got);
+
+		if (error)
+			return error;
+		bytes += got;
 		if (bytes > max_bytes)
-			return error_create("more than %llu MiB from a pipe: give a file",
-					    (unsigned long long)max_bytes >> 20);
-		if (write(to, buffer, (size_t)got) != got)
+			return error_create("more than %llu MiB %s",
+					    (unsigned long long)max_bytes >> 20, bound);
+		if (!output_write(to, buffer, got))
 			return error_create_errno(errno, "no memory for a copy");
 	}
 	return lseek(to, 0, SEEK_SET) < 0 ? error_create_errno(errno, "cannot be read") : NULL;
 }
 
-/* --- packed files ----------------------------------------------------------------------------- */
-
-/* A file that is being unpacked. */
-struct inputs_unpacking {
-	struct unpacker *unpacker;
-	int to;
-	uint64_t bytes, max_bytes; /* written so far, and at most */
-	uint8_t in[COPY_BYTES], out[COPY_BYTES];
-};
-
-/* Unpacks N bytes. */
-static struct xtop_error *inputs_unpack_some(struct inputs_unpacking *unpacking, size_t n)
+/* Copies FROM, which is a pipe, or is packed. */
+static struct xtop_error *inputs_unpack(int from, bool is_pipe, int to, uint64_t max_bytes)
 {
-	struct unpack_step step = { .in = unpacking->in, .in_bytes = n };
-	const char *wrong = NULL;
-	size_t got;
+	struct unpack_file file = { .fd = from };
+	struct unpack_stream *stream;
+	struct xtop_error *error =
+		unpack_stream_create(is_pipe ? inputs_fill_pipe : unpack_fill_file, &file, &stream);
 
-	do {
-		step.out = unpacking->out;
-		step.out_bytes = COPY_BYTES;
-		wrong = unpacker_run(unpacking->unpacker, &step);
-		got = COPY_BYTES - step.out_bytes;
-		unpacking->bytes += got;
-		if (wrong)
-			return error_create("damaged: %s", wrong);
-		if (unpacking->bytes > unpacking->max_bytes)
-			return error_create("more than %llu MiB when unpacked",
-					    (unsigned long long)unpacking->max_bytes >> 20);
-		if (got && write(unpacking->to, unpacking->out, got) != (ssize_t)got)
-			return error_create_errno(errno, "no memory for a copy");
-	} while (got == COPY_BYTES || step.in_bytes);
-	return NULL;
-}
-
-static struct xtop_error *inputs_unpack_all(struct inputs_unpacking *unpacking, int from)
-{
-	struct xtop_error *error;
-	ssize_t got;
-	off_t at = 0;
-
-	while ((got = pread(from, unpacking->in, COPY_BYTES, at)) > 0) {
-		error = inputs_unpack_some(unpacking, (size_t)got);
-		if (error)
-			return error;
-		at += got;
-	}
-	if (got < 0)
-		return error_create_errno(errno, "cannot be read");
-	if (!unpacker_is_whole(unpacking->unpacker))
-		return error_create("damaged: it is cut short");
-	return lseek(unpacking->to, 0, SEEK_SET) < 0 ? error_create_errno(errno, "cannot be read")
-						     : NULL;
-}
-
-static struct xtop_error *inputs_unpack(int from, int to, enum unpack_format format,
-					uint64_t max_bytes)
-{
-	_cleanup_free_ struct inputs_unpacking *unpacking = calloc(1, sizeof(*unpacking));
-	struct xtop_error *error;
-
-	if (!unpacking)
-		return error_create("no memory for a copy");
-	unpacking->to = to;
-	unpacking->max_bytes = max_bytes;
-	error = unpacker_create(format, &unpacking->unpacker);
+	if (error)
+		return error;
+	error = unpack_stream_begin(stream, NULL, 0);
 	if (!error)
-		error = inputs_unpack_all(unpacking, from);
-	unpacker_destroy(unpacking->unpacker);
+		error = inputs_copy(stream, to, max_bytes,
+				    unpack_stream_is_packed(stream) ? "when unpacked"
+								    : "from a pipe: give a file");
+	unpack_stream_destroy(stream);
 	return error;
 }
 
-/* How the file FD is packed. What cannot be read at offsets is not. */
-static enum unpack_format inputs_find_format(int fd)
-{
-	char head[UNPACK_HEAD_BYTES];
-	ssize_t got = pread(fd, head, sizeof(head), 0);
-
-	return got > 0 ? unpack_find_format(head, (size_t)got) : UNPACK_NONE;
-}
-
-/* --- copies ----------------------------------------------------------------------------------- */
-
-/*
- * Replaces *FDP by a copy: of a pipe, if FORMAT is UNPACK_NONE, or else unpacked. INPUT, if there
- * is one, keeps a duplicate for the next caller.
- */
-static struct xtop_error *inputs_replace(int *fdp, struct opened_input *input,
-					 enum unpack_format format, uint64_t max_bytes)
+/* Replaces *FDP by a copy. INPUT, if there is one, keeps a duplicate for the next caller. */
+static struct xtop_error *inputs_replace(int *fdp, struct opened_input *input, bool is_pipe,
+					 uint64_t max_bytes)
 {
 	_cleanup_close_ int copy = memfd_create("xtop-input", MFD_CLOEXEC);
 	struct xtop_error *error;
 
 	if (copy < 0)
 		return error_create_errno(errno, "no memory for a copy");
-	error = format == UNPACK_NONE ? inputs_copy(*fdp, copy, max_bytes)
-				      : inputs_unpack(*fdp, copy, format, max_bytes);
+	error = inputs_unpack(*fdp, is_pipe, copy, max_bytes);
 	if (error)
 		return error;
 	if (input) {
@@ -205,7 +157,7 @@ static struct xtop_error *inputs_replace(int *fdp, struct opened_input *input,
 			return error_create_errno(errno, "no memory for a copy");
 		close(input->fd);
 		input->fd = kept;
-		input->was_pipe |= format == UNPACK_NONE;
+		input->was_pipe |= is_pipe;
 	}
 	close(*fdp);
 	*fdp = copy;
@@ -213,24 +165,27 @@ static struct xtop_error *inputs_replace(int *fdp, struct opened_input *input,
 	return NULL;
 }
 
+/* What cannot be read at offsets is not packed. */
+static bool inputs_is_packed(int fd)
+{
+	char head[UNPACK_HEAD_BYTES];
+	ssize_t got = pread(fd, head, sizeof(head), 0);
+
+	return got > 0 && unpack_find_format(head, (size_t)got) != UNPACK_NONE;
+}
+
 struct xtop_error *inputs_open_copy(const char *path, uint64_t max_bytes, int *fdp, bool *is_pipep)
 {
 	struct opened_input *input = inputs_find(path);
 	_cleanup_close_ int fd = inputs_open(path);
 	struct xtop_error *error = NULL;
-	enum unpack_format format;
 	struct stat status;
 
 	if (fd < 0 || fstat(fd, &status) < 0)
 		return error_create_errno(errno, "cannot be opened");
 	*is_pipep = S_ISFIFO(status.st_mode) || (input && input->was_pipe);
-	if (S_ISFIFO(status.st_mode))
-		error = inputs_replace(&fd, input, UNPACK_NONE, max_bytes);
-	if (error)
-		return error;
-	format = inputs_find_format(fd);
-	if (format != UNPACK_NONE)
-		error = inputs_replace(&fd, input, format, max_bytes);
+	if (S_ISFIFO(status.st_mode) || inputs_is_packed(fd))
+		error = inputs_replace(&fd, input, S_ISFIFO(status.st_mode), max_bytes);
 	if (error)
 		return error;
 	*fdp = fd;

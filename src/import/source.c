@@ -15,15 +15,11 @@
 #include "xtop/base/unpack.h"
 #include "xtop/base/vector.h"
 
-#define SOURCE_RAW_BYTES  (256U << 10)
 #define SOURCE_KEPT_BYTES LIMIT(256U << 20, 1U << 20) /* the most of a pipe that is kept */
 
 struct import_source {
 	FILE *file;
-	uint8_t *raw;         /* bytes of the file that were not unpacked or copied yet */
-	size_t raw_at, raw_n; /* [raw_at, raw_n) of RAW */
-	unsigned long long offset; /* where RAW ends in the file */
-	struct unpacker *unpacker; /* NULL: the file is not packed */
+	struct unpack_stream *stream;
 	/* What a pipe has had so far, packed as it is. */
 	bool keeps;
 	uint8_t *kept;
@@ -31,42 +27,28 @@ struct import_source {
 	FILE *kept_file; /* reads KEPT, instead of the pipe; NULL before source_restart() */
 };
 
-static struct xtop_error *source_keep_raw(struct import_source *source)
+static struct xtop_error *source_keep(struct import_source *source, const void *bytes, size_t n)
 {
 	if (!source->keeps)
 		return NULL;
-	if (source->kept_n + source->raw_n > SOURCE_KEPT_BYTES)
+	if (source->kept_n + n > SOURCE_KEPT_BYTES)
 		return error_create("is read twice, and too large for a pipe: give a file");
-	if (!vector_reserve(source->kept, source->kept_capacity, source->kept_n + source->raw_n))
+	if (!vector_reserve(source->kept, source->kept_capacity, source->kept_n + n))
 		return error_create("out of memory");
-	memcpy(source->kept + source->kept_n, source->raw, source->raw_n);
-	source->kept_n += source->raw_n;
+	memcpy(source->kept + source->kept_n, bytes, n);
+	source->kept_n += n;
 	return NULL;
 }
 
-/* Reads more bytes of the file. All earlier bytes must be used. At the end raw_n becomes 0. */
-static struct xtop_error *source_fill(struct import_source *source)
+/* An unpack_fill_fn. CONTEXT is the source. */
+static struct xtop_error *source_fill(void *context, uint8_t buffer[UNPACK_FILL_BYTES], size_t *np)
 {
-	source->raw_at = 0;
-	source->raw_n = fread(source->raw, 1, SOURCE_RAW_BYTES, source->file);
-	source->offset += source->raw_n;
+	struct import_source *source = context;
+
+	*np = fread(buffer, 1, UNPACK_FILL_BYTES, source->file);
 	if (ferror(source->file))
 		return error_create_errno(errno, "cannot be read");
-	return source_keep_raw(source);
-}
-
-/* Takes the first N bytes of the file, which were read before, and prepares to unpack. */
-static struct xtop_error *source_begin(struct import_source *source, const void *head, size_t n)
-{
-	enum unpack_format format = unpack_find_format(head, n);
-
-	memcpy(source->raw, head, n);
-	source->raw_at = 0;
-	source->raw_n = n;
-	source->offset = n;
-	unpacker_destroy(source->unpacker);
-	source->unpacker = NULL;
-	return format == UNPACK_NONE ? NULL : unpacker_create(format, &source->unpacker);
+	return source_keep(source, buffer, *np);
 }
 
 struct xtop_error *source_create(FILE *file, const void *head, size_t n_head,
@@ -75,17 +57,15 @@ struct xtop_error *source_create(FILE *file, const void *head, size_t n_head,
 	struct import_source *source = calloc(1, sizeof(*source));
 	struct xtop_error *error;
 
-	if (source)
-		source->raw = malloc(SOURCE_RAW_BYTES);
-	if (!source || !source->raw) {
-		source_destroy(source);
+	if (!source)
 		return error_create("out of memory");
-	}
 	source->file = file;
 	source->keeps = fseek(file, 0, SEEK_CUR) < 0;
-	error = source_begin(source, head, n_head);
+	error = unpack_stream_create(source_fill, source, &source->stream);
 	if (!error)
-		error = source_keep_raw(source);
+		error = source_keep(source, head, n_head);
+	if (!error)
+		error = unpack_stream_begin(source->stream, head, n_head);
 	if (error)
 		source_destroy(source);
 	else
@@ -97,11 +77,10 @@ void source_destroy(struct import_source *source)
 {
 	if (!source)
 		return;
-	unpacker_destroy(source->unpacker);
+	unpack_stream_destroy(source->stream);
 	if (source->kept_file)
 		fclose(source->kept_file);
 	free(source->kept);
-	free(source->raw);
 	free(source);
 }
 
@@ -126,64 +105,16 @@ static struct xtop_error *source_open_kept(struct import_source *source)
 struct xtop_error *source_restart(struct import_source *source)
 {
 	struct xtop_error *error = source->keeps ? source_open_kept(source) : NULL;
-	uint8_t head[UNPACK_HEAD_BYTES];
 
 	if (error)
 		return error;
 	if (fseek(source->file, 0, SEEK_SET) < 0)
 		return error_create_errno(errno, "cannot be read twice");
-	return source_begin(source, head, fread(head, 1, sizeof(head), source->file));
-}
-
-static struct xtop_error *source_damaged(const struct import_source *source, const char *what)
-{
-	return error_create("damaged at byte %llu: %s",
-			    source->offset - (source->raw_n - source->raw_at), what);
-}
-
-/* Unpacks up to *LEFTP bytes to NEXT. *LEFTP becomes the rest of that room. */
-static struct xtop_error *source_unpack(struct import_source *source, uint8_t *next, size_t *leftp)
-{
-	struct unpack_step step = { source->raw + source->raw_at, source->raw_n - source->raw_at,
-				    next, *leftp };
-	const char *wrong = unpacker_run(source->unpacker, &step);
-
-	source->raw_at = source->raw_n - step.in_bytes;
-	*leftp = step.out_bytes;
-	return wrong ? source_damaged(source, wrong) : NULL;
-}
-
-static void source_copy(struct import_source *source, uint8_t *next, size_t *leftp)
-{
-	size_t there = source->raw_n - source->raw_at, n = there < *leftp ? there : *leftp;
-
-	memcpy(next, source->raw + source->raw_at, n);
-	source->raw_at += n;
-	*leftp -= n;
+	return unpack_stream_begin(source->stream, NULL, 0);
 }
 
 struct xtop_error *source_read(struct import_source *source, void *buffer, size_t capacity,
 			       size_t *np)
 {
-	struct xtop_error *error = NULL;
-	size_t left = capacity;
-
-	while (left && !error) {
-		uint8_t *next = (uint8_t *)buffer + capacity - left;
-
-		if (source->raw_at == source->raw_n) {
-			error = source_fill(source);
-			if (!error && !source->raw_n)
-				break;
-		} else if (source->unpacker) {
-			error = source_unpack(source, next, &left);
-		} else {
-			source_copy(source, next, &left);
-		}
-	}
-	if (!error && left && source->unpacker && !unpacker_is_whole(source->unpacker))
-		error = source_damaged(source, "cut short");
-	if (!error)
-		*np = capacity - left;
-	return error;
+	return unpack_stream_read(source->stream, buffer, capacity, np);
 }

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "xtop/base/error.h"
 
@@ -36,6 +37,38 @@ struct unpack_step {
 const char *unpacker_run(struct unpacker *unpacker, struct unpack_step *step);
 /* Whether the bytes so far end where a packed part ends, as a whole file does. */
 bool unpacker_is_whole(const struct unpacker *unpacker);
+
+/* --- unpack_stream.c: bytes that may be packed, from front to back ---------------------------- */
+
+#define UNPACK_FILL_BYTES (64U << 10)
+/* Reads the file's next bytes into BUFFER. *NP is set, and is 0 only at the end of the file. */
+typedef struct xtop_error *unpack_fill_fn(void *context, uint8_t buffer[UNPACK_FILL_BYTES],
+					  size_t *np);
+
+struct unpack_stream;
+/* unpack_stream_begin() comes before the first read. CONTEXT is for FILL. */
+struct xtop_error *unpack_stream_create(unpack_fill_fn *fill, void *context,
+					struct unpack_stream **streamp);
+void unpack_stream_destroy(struct unpack_stream *stream); /* NULL allowed */
+/*
+ * Begins at a file's first byte. The caller has already read its first N bytes, which are at HEAD,
+ * at most UNPACK_FILL_BYTES.
+ */
+struct xtop_error *unpack_stream_begin(struct unpack_stream *stream, const void *head, size_t n);
+bool unpack_stream_is_packed(const struct unpack_stream *stream);
+/*
+ * Reads up to CAPACITY bytes into BUFFER. *NP is less than CAPACITY only at the end of the file. An
+ * error names the place in the packed file.
+ */
+struct xtop_error *unpack_stream_read(struct unpack_stream *stream, void *buffer, size_t capacity,
+				      size_t *np);
+
+/* The context of unpack_fill_file(), which reads a file at offsets. Fails for a pipe. */
+struct unpack_file {
+	int fd;
+	off_t offset; /* where the file goes on */
+};
+struct xtop_error *unpack_fill_file(void *context, uint8_t buffer[UNPACK_FILL_BYTES], size_t *np);
 
 /*
  * A stream of what the file FD has packed, from its first byte on. Bytes that cannot be unpacked
