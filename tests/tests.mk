@@ -163,6 +163,7 @@ check_PROGRAMS += \
 	tests/memory/test_walk_arm32 \
 	tests/memory/test_walk_arm64 \
 	tests/memory/test_walk_x86 \
+	tests/language/test_churn \
 	tests/language/test_crash_program \
 	tests/language/test_java \
 	tests/language/test_perl \

@@ -142,17 +142,32 @@ bool runtime_find_recipe(const struct runtime_process *process, uint64_t thread_
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* Makes frames of the N_BYTES of WORDS that following a recipe has copied. */
+/* Makes a frame of the first N_WORDS of a node. Returns false as read_frame() does. */
+static bool runtime_read_short_frame(const struct runtime_process *process, const uint64_t *words,
+				     size_t n_words, struct runtime_frame *frame)
+{
+	uint64_t all[RECIPE_MAX_WORDS] = { 0 };
+
+	memcpy(all, words, n_words * sizeof(*words));
+	return process->runtime->ops->read_frame(process, all, 0, frame);
+}
+
+/* Makes frames of nodes of N_WORDS, N_BYTES in all, that following a recipe has copied. */
 static size_t runtime_make_frames(const struct runtime_process *process, const uint64_t *words,
-				  size_t n_bytes, struct runtime_frame *frames)
+				  size_t n_words, size_t n_bytes, struct runtime_frame *frames)
 {
 	const struct language_ops *ops = process->runtime->ops;
-	size_t n_nodes = n_bytes / (ops->n_words * sizeof(*words)), n = 0;
+	size_t n_nodes, n = 0;
+	bool is_short = n_words == ops->n_words_before;
 
-	for (size_t j = 0; j < n_nodes && n < RUNTIME_MAX_FRAMES; j++, words += ops->n_words) {
+	if (!n_words || (!is_short && n_words != ops->n_words))
+		return 0;
+	n_nodes = n_bytes / (n_words * sizeof(*words));
+	for (size_t j = 0; j < n_nodes && n < RUNTIME_MAX_FRAMES; j++, words += n_words) {
 		frames[n] = (struct runtime_frame){ .code = 0 };
 		if (j + ops->n_outer < n_nodes &&
-		    ops->read_frame(process, words, n_nodes - j - 1, &frames[n]))
+		    (is_short ? runtime_read_short_frame(process, words, n_words, &frames[n])
+			      : ops->read_frame(process, words, n_nodes - j - 1, &frames[n])))
 			n++;
 		else if (n && (frames[n].outermost || j + ops->n_outer >= n_nodes))
 			frames[n - 1].outermost = true;
@@ -166,12 +181,15 @@ size_t runtime_read_frames(const struct runtime_process *process, const struct s
 			   struct runtime_frame *frames)
 {
 	const struct sample_stack *piece = sample_first_stack(vcpu);
+	const struct language_ops *ops = process->runtime->ops;
+	unsigned n_before = ops->n_words_before ? ops->n_words_before : ops->n_words;
 
-	if (!process->runtime->ops->read_frame)
+	if (!ops->read_frame)
 		return 0;
 	for (unsigned i = 0; i < vcpu->n_stacks; i++, piece = sample_next_stack(piece))
 		if (piece->kind == STACK_LIST)
 			return runtime_make_frames(process, (const uint64_t *)(piece + 1),
+						   piece->address ? piece->address : n_before,
 						   piece->size_bytes, frames);
 	return 0;
 }
@@ -191,7 +209,7 @@ size_t runtime_follow_frames(const struct runtime_process *process, const struct
 	size_t n = recipe_follow(recipe, thread_pointer, runtime_read_for_recipe, &copy, words,
 				 sizeof(words) / sizeof(words[0]));
 
-	return runtime_make_frames(process, words, n * sizeof(words[0]), frames);
+	return runtime_make_frames(process, words, recipe->n_words, n * sizeof(words[0]), frames);
 }
 
 bool runtime_is_native(const struct runtime *runtime)

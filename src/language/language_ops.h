@@ -40,7 +40,8 @@ struct language_ops {
 			    struct recipe *recipe);
 	/*
 	 * Makes a frame of the copied WORDS of a node, which those of N_OUTER nodes further out
-	 * follow. Returns false if the node is no function.
+	 * follow. In an old recording the words behind n_words_before are 0. Returns false if the
+	 * node is no function.
 	 */
 	bool (*read_frame)(const struct runtime_process *process, const uint64_t *words,
 			   size_t n_outer, struct runtime_frame *frame);
@@ -56,6 +57,7 @@ struct language_ops {
 	uint64_t (*find_loop)(const struct runtime_process *process,
 			      const struct runtime_frame *frame);
 	unsigned n_words; /* words of each node that are copied */
+	unsigned n_words_before; /* the first ones, which old recordings have; 0: they have all */
 	unsigned n_outer; /* outermost nodes that are no functions */
 	/* Code of the program's main part, which is in no node; 0: it is a function. */
 	uint64_t main_code;
@@ -77,6 +79,13 @@ static inline uint64_t runtime_read_word(const struct runtime_process *process, 
 static inline bool runtime_is_pointer(uint64_t word)
 {
 	return word && word % sizeof(word) == 0 && !(word >> 47);
+}
+
+/* Whether the hash of a name at ADDRESS is the one that FRAME's function had in the stop. */
+static inline bool runtime_is_same_name(const struct runtime_process *process,
+					const struct runtime_frame *frame, uint64_t address)
+{
+	return !frame->name_hash || runtime_read_word(process, address) == frame->name_hash;
 }
 
 /* Copies N bytes of the file from ADDRESS on. Returns false if not all are there. */

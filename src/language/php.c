@@ -21,7 +21,7 @@
 #include "xtop/base/hash.h"
 
 enum { EXPORT_GLOBALS, EXPORT_LOOP };
-enum { WORD_FUNCTION, WORD_POSITION, WORD_CALL, N_PHP_WORDS };
+enum { WORD_FUNCTION, WORD_POSITION, WORD_CALL, WORD_NAME_HASH, N_PHP_WORDS };
 
 #define PHP_GLOBALS_BYTES   2048
 #define PHP_STACK_BYTES     (256 << 10) /* ZEND_VM_STACK_PAGE_SIZE, Zend/zend_execute.c */
@@ -43,7 +43,8 @@ enum { WORD_FUNCTION, WORD_POSITION, WORD_CALL, N_PHP_WORDS };
 #define CLASS_NAME        8
 #define OPLINE_LINE       24 /* struct _zend_op */
 
-/* struct _zend_string: its length, and where its characters begin. */
+/* struct _zend_string: its hash, its length, and where its characters begin. */
+#define STRING_HASH   8 /* 0: not computed yet */
 #define STRING_LENGTH 16
 #define STRING_TEXT   24
 #define PHP_MAX_PATH  4096
@@ -81,9 +82,14 @@ static bool php_find_recipe(const struct runtime_process *process, uint64_t thre
 		*recipe = (struct recipe){ .base = globals + (i + 4) * sizeof(words[0]),
 					   .n_loads = 1,
 					   .n_words = N_PHP_WORDS,
+					   .far = EXECUTE_FUNCTION,
+					   .n_far = 1,
+					   .deep = STRING_HASH,
 					   .words = { [WORD_FUNCTION] = EXECUTE_FUNCTION,
 						      [WORD_POSITION] = EXECUTE_OPLINE,
-						      [WORD_CALL] = EXECUTE_CALL },
+						      [WORD_CALL] = EXECUTE_CALL,
+						      [WORD_NAME_HASH] =
+							      recipe_behind(FUNCTION_NAME) },
 					   .next = EXECUTE_PREVIOUS };
 		return true;
 	}
@@ -96,6 +102,7 @@ static bool php_read_frame(const struct runtime_process *process, const uint64_t
 	(void)process, (void)n_outer;
 	frame->code = words[WORD_FUNCTION];
 	frame->position = words[WORD_POSITION];
+	frame->name_hash = words[WORD_NAME_HASH];
 	frame->outermost = words[WORD_CALL] & CALL_TOP;
 	return frame->code != 0;
 }
@@ -171,7 +178,8 @@ static bool php_read_name(const struct runtime_process *process, const struct ru
 	unsigned type = php_read_type(process, frame->code);
 	uint32_t last_line;
 
-	if (!type || (called && !php_read_string(process, called, function, sizeof(function))) ||
+	if (!type || !runtime_is_same_name(process, frame, called + STRING_HASH) ||
+	    (called && !php_read_string(process, called, function, sizeof(function))) ||
 	    (scope && !php_read_string(process, runtime_read_word(process, scope + CLASS_NAME),
 				       class, sizeof(class))) ||
 	    (type != FUNCTION_INTERNAL &&
@@ -214,4 +222,5 @@ const struct language_ops php_language = {
 	.read_name = php_read_name,
 	.read_line = php_read_line,
 	.n_words = N_PHP_WORDS,
+	.n_words_before = WORD_NAME_HASH,
 };

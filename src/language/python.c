@@ -30,7 +30,7 @@
 enum { EXPORT_CODE_TYPE, EXPORT_RUNTIME, EXPORT_VERSION };
 
 /* Words of a frame in STACK_LIST. */
-enum { WORD_CODE, WORD_POSITION, WORD_OWNER, N_PYTHON_WORDS };
+enum { WORD_CODE, WORD_POSITION, WORD_OWNER, WORD_NAME_HASH, N_PYTHON_WORDS };
 
 /* clang-format off */
 static const struct python_layout python_layouts[] = {
@@ -156,6 +156,7 @@ static bool python_find_layout(struct elf_file *file, const char *name, struct r
 
 #define PYTHON_MAX_SHIMS 4 /* frames that are no function, before the first function */
 #define OB_TYPE          8
+#define STRING_HASH      8 /* PyASCIIObject.hash, behind its length; interned strings have one */
 /* 3.14 has flags in the low bits (internal/pycore_stackref.h). */
 #define CODE_ADDRESS(word) ((word) & ~7ULL)
 
@@ -209,9 +210,13 @@ static bool python_find_recipe(const struct runtime_process *process, uint64_t t
 				   .n_loads = 2,
 				   .loads = { 0, layout->thread.current },
 				   .n_words = N_PYTHON_WORDS,
+				   .far = layout->frame.code,
+				   .n_far = 1,
+				   .deep = (uint16_t)(layout->string.length + STRING_HASH),
 				   .words = { [WORD_CODE] = layout->frame.code,
 					      [WORD_POSITION] = layout->frame.position,
-					      [WORD_OWNER] = layout->frame.owner & ~7U },
+					      [WORD_OWNER] = layout->frame.owner & ~7U,
+					      [WORD_NAME_HASH] = recipe_behind(layout->code.name) },
 				   .next = layout->frame.previous };
 	if (layout->thread.current_in != NOT_THERE)
 		recipe->loads[recipe->n_loads++] = layout->thread.current_in;
@@ -227,6 +232,7 @@ static bool python_read_frame(const struct runtime_process *process, const uint6
 	(void)n_outer;
 	frame->code = CODE_ADDRESS(words[WORD_CODE]);
 	frame->position = words[WORD_POSITION];
+	frame->name_hash = words[WORD_NAME_HASH];
 	switch (layout->frame.entry) {
 	case ENTRY_EACH:
 		frame->outermost = true;
@@ -328,6 +334,7 @@ static bool python_read_name(const struct runtime_process *process,
 	uint64_t path = runtime_read_word(process, frame->code + layout->code.filename);
 
 	return python_is_code(process, frame->code) &&
+	       runtime_is_same_name(process, frame, called + layout->string.length + STRING_HASH) &&
 	       python_read_string(process, called, name->function, sizeof(name->function)) &&
 	       python_read_string(process, path, name->file, sizeof(name->file)) &&
 	       memory_read_u32(process->memory, process->root,
@@ -350,4 +357,5 @@ const struct language_ops python_language = {
 	.read_name = python_read_name,
 	.read_line = python_read_line,
 	.n_words = N_PYTHON_WORDS,
+	.n_words_before = WORD_NAME_HASH,
 };

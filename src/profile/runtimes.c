@@ -35,7 +35,7 @@ struct runtimes_process {
 
 struct runtimes_code {
 	uint64_t generation, code, owner; /* generation 0: the place is free */
-	uint64_t check;
+	uint64_t check, name_hash;
 	uint32_t frame;
 };
 
@@ -156,13 +156,14 @@ static void runtimes_try(struct runtimes_process *process, const struct runtimes
 				 : runtimes_find_recipe(process, sample);
 }
 
-static void runtimes_update(struct runtimes_process *process, const struct runtimes_sample *sample)
+static void runtimes_update(struct runtimes *runtimes, struct runtimes_process *process,
+			    const struct runtimes_sample *sample)
 {
 	bool native = runtime_is_native(process->running.runtime);
 
 	if (!process->ready && (native || sample->control || sample->asleep))
 		runtimes_try(process, sample);
-	if (!process->ready || native || process->told || !sample->control)
+	if (!process->ready || native || process->told || !sample->control || runtimes->hidden)
 		return;
 	control_set_recipe(sample->control, process->tables, &process->recipe);
 	process->told = true;
@@ -188,7 +189,7 @@ bool runtimes_begin(struct runtimes *runtimes, const struct runtimes_sample *sam
 		return false;
 	process->running.memory = sample->memory;
 	process->running.root = sample->root;
-	runtimes_update(process, sample);
+	runtimes_update(runtimes, process, sample);
 	return true;
 }
 
@@ -225,7 +226,8 @@ static uint32_t runtimes_name(struct runtimes *runtimes, const struct runtime_fr
 	if (!runtime_check_code(running, frame, &check))
 		return runtimes_intern_unreadable(runtimes);
 	if (code->generation == generation && code->code == frame->code &&
-	    code->owner == frame->owner && code->check == check)
+	    code->owner == frame->owner && code->check == check &&
+	    code->name_hash == frame->name_hash)
 		return code->frame;
 	if (!runtime_read_name(running, frame, &name))
 		return runtimes_intern_unreadable(runtimes);
@@ -234,6 +236,7 @@ static uint32_t runtimes_name(struct runtimes *runtimes, const struct runtime_fr
 		.code = frame->code,
 		.owner = frame->owner,
 		.check = check,
+		.name_hash = frame->name_hash,
 		.frame = frames_intern(runtimes->frames, FRAME_KIND_USERLAND, name.function,
 				       name.file, name.line),
 	};

@@ -183,7 +183,7 @@ void piece_writer_add_list(struct piece_writer *writer, struct memory_root root,
 	if (!bytes)
 		return;
 	if (head)
-		*head = (struct sample_stack){ .address = 0, /* no address of a stack */
+		*head = (struct sample_stack){ .address = recipe->n_words,
 					       .size_bytes = (uint32_t)bytes,
 					       .kind = STACK_LIST };
 	writer->size_bytes += sizeof(*head) + bytes;

@@ -19,7 +19,8 @@ bool recipe_check(const struct recipe *recipe)
 	    recipe->n_words > RECIPE_MAX_WORDS || recipe->shape >= N_RECIPE_SHAPES ||
 	    !recipe_check_offset(recipe->next) || !recipe_check_offset(recipe->array_start) ||
 	    !recipe_check_offset(recipe->array_size) || !recipe_check_offset(recipe->element) ||
-	    !recipe_check_offset(recipe->far) || recipe->n_far >= recipe->n_words)
+	    !recipe_check_offset(recipe->far) || !recipe_check_offset(recipe->deep) ||
+	    recipe->n_far >= recipe->n_words)
 		return false;
 	for (unsigned i = 0; i < recipe->n_loads; i++)
 		if (!recipe_check_offset(recipe->loads[i]))
@@ -119,10 +120,12 @@ static bool recipe_step(struct recipe_walk *walk)
 static void recipe_copy_far(const struct recipe_walk *walk, uint64_t *words)
 {
 	const struct recipe *recipe = walk->recipe;
-	uint64_t far = recipe_read(walk, walk->node + recipe->far), word;
+	uint64_t far = recipe_read(walk, walk->node + recipe->far) & ~7ULL, word;
 
 	for (unsigned i = recipe->n_words - recipe->n_far; far && i < recipe->n_words; i++) {
-		word = recipe_read(walk, far - recipe->words[i]);
+		word = recipe_read(walk, far - (uint64_t)(int16_t)recipe->words[i]);
+		if (recipe->deep && word && i + 1 == recipe->n_words)
+			word = recipe_read(walk, word + recipe->deep);
 		if (words)
 			words[i] = word;
 	}

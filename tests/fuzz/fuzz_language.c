@@ -65,6 +65,8 @@ static const struct sample_vcpu *make_piece(struct fuzz *fuzz, enum sample_stack
 	*piece = (struct sample_stack){ .address = BASE,
 					.size_bytes = (uint32_t)(n * sizeof(*words)),
 					.kind = kind };
+	if (kind == STACK_LIST)
+		piece->address = fuzz_u8(fuzz) % (RECIPE_MAX_WORDS + 1);
 	for (size_t i = 0; i < n; i++)
 		words[i] = make_word(fuzz);
 	return vcpu;
@@ -110,7 +112,8 @@ static struct recipe make_recipe(struct fuzz *fuzz)
 				 .array_size = 8 * (uint16_t)fuzz_u8(fuzz),
 				 .element = 8 * (uint16_t)fuzz_u8(fuzz),
 				 .far = 8 * (uint16_t)fuzz_u8(fuzz),
-				 .n_far = fuzz_u8(fuzz) % RECIPE_MAX_WORDS };
+				 .n_far = fuzz_u8(fuzz) % RECIPE_MAX_WORDS,
+				 .deep = 8 * (fuzz_u8(fuzz) % 4) };
 
 	for (unsigned i = 0; i < RECIPE_MAX_LOADS; i++)
 		recipe.loads[i] = 8 * (uint16_t)fuzz_u8(fuzz);

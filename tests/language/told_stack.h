@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "language/language_ops.h"
 #include "tests/support/live_process.h"
 #include "tests/support/tap.h"
 
@@ -42,6 +43,40 @@ static inline bool told_is_same(const char *told, const char *seen)
 	return !*told && !*seen;
 }
 
+/*
+ * Makes VCPU's piece, whose nodes have N_WORDS, one of an old recording: with the first N_BEFORE
+ * words of each node.
+ */
+static inline void told_make_old(const struct sample_vcpu *vcpu, size_t n_words, size_t n_before)
+{
+	struct sample_stack *piece = (struct sample_stack *)sample_first_stack(vcpu);
+	uint64_t *words = (uint64_t *)(piece + 1);
+	size_t n = piece->size_bytes / (n_words * sizeof(*words));
+
+	for (size_t i = 0; i < n; i++)
+		memmove(words + i * n_before, words + i * n_words, n_before * sizeof(*words));
+	piece->size_bytes = (uint32_t)(n * n_before * sizeof(*words));
+	piece->address = 0;
+}
+
+/* Whether an old recording with the piece of VCPU has these N FRAMES. */
+static inline bool told_is_same_in_old(const struct runtime_process *process,
+				       const struct sample_vcpu *vcpu,
+				       const struct runtime_frame *frames, size_t n)
+{
+	const struct language_ops *ops = process->runtime->ops;
+	static struct runtime_frame old[RUNTIME_MAX_FRAMES];
+
+	told_make_old(vcpu, ops->n_words, ops->n_words_before ? ops->n_words_before : ops->n_words);
+	if (runtime_read_frames(process, vcpu, old) != n)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (old[i].code != frames[i].code || old[i].position != frames[i].position ||
+		    old[i].outermost != frames[i].outermost)
+			return false;
+	return true;
+}
+
 static inline void told_check_stack(struct live_process *live, const char *version,
 				    const char *told)
 {
@@ -52,6 +87,7 @@ static inline void told_check_stack(struct live_process *live, const char *versi
 	static uint64_t buffer[TOLD_N_WORDS];
 	static struct runtime_frame frames[RUNTIME_MAX_FRAMES];
 	static struct runtime_frame followed[RUNTIME_MAX_FRAMES];
+	const struct sample_vcpu *vcpu;
 	struct recipe recipe;
 	char seen[8192] = "";
 	size_t n, n_followed, length = 0, named = 0;
@@ -62,7 +98,8 @@ static inline void told_check_stack(struct live_process *live, const char *versi
 		   "%s: the thread has a recipe", version))
 		return;
 	check(recipe_check(&recipe), "%s: the sampler would follow the recipe", version);
-	n = runtime_read_frames(&process, live_process_copy(live, &recipe, buffer), frames);
+	vcpu = live_process_copy(live, &recipe, buffer);
+	n = runtime_read_frames(&process, vcpu, frames);
 	for (size_t i = 0; i < n; i++) {
 		struct runtime_name name = { .line = 0 };
 		uint64_t word;
@@ -79,6 +116,8 @@ static inline void told_check_stack(struct live_process *live, const char *versi
 		if (followed[i].code != frames[i].code || followed[i].owner != frames[i].owner ||
 		    followed[i].outermost != frames[i].outermost)
 			n_followed = 0;
+	check(told_is_same_in_old(&process, vcpu, frames, n),
+	      "%s: an old recording has the same frames", version);
 	check(n_followed == n, "%s: a look at the sleeping thread finds the same frames", version);
 	check(n > 0 && frames[n - 1].outermost, "%s: the outermost frame is an entry", version);
 	if (!check(told_is_same(told, seen), "%s: all functions are the program's", version))

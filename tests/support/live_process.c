@@ -191,7 +191,8 @@ const struct sample_vcpu *live_process_copy(struct live_process *process,
 				 SAMPLE_STACK_LIMIT_BYTES / sizeof(*words));
 
 	*vcpu = (struct sample_vcpu){ .n_stacks = 1 };
-	*piece = (struct sample_stack){ .size_bytes = (uint32_t)(n * sizeof(*words)),
+	*piece = (struct sample_stack){ .address = recipe->n_words,
+					.size_bytes = (uint32_t)(n * sizeof(*words)),
 					.kind = STACK_LIST };
 	return vcpu;
 }

@@ -72,6 +72,12 @@ struct runtime_frame {
 	uint64_t code; /* address of what describes the function; identifies it in the process */
 	uint64_t position; /* where the frame is in the function, as its language counts */
 	uint64_t owner; /* the class that has the method, if a method of Ruby runs; otherwise 0 */
+	uint64_t seen;  /* a word of what is at `code`, from the same stop; 0: not known */
+	/*
+	 * A hash of the function's name, from the stop of the sample; 0: not known. The name is
+	 * read later, and another function may lie at `code` then.
+	 */
+	uint64_t name_hash;
 	bool outermost;    /* the outermost frame that one call of the interpreter's loop runs */
 };
 

@@ -16,7 +16,7 @@
  *                   elements are `element` apart. Words of 0 separate the arrays
  *
  * The words of the nodes become one piece of the sample, STACK_LIST. The last words of a node may
- * lie in a structure before which, or behind which, a pointer of the node points. All pointers come
+ * lie in a structure that a pointer of the node points to, or behind. All pointers come
  * from the guest; the limits bound what is read.
  */
 #ifndef XTOP_RECIPE_H
@@ -48,11 +48,20 @@ struct recipe {
 	uint16_t words[RECIPE_MAX_WORDS]; /* offsets of the words that are copied */
 	uint16_t array_start, array_size, element;
 	/*
-	 * The last N_FAR words lie before the address that the node has at FAR; WORDS has their
-	 * distance. A far word that cannot be read is 0.
+	 * The last N_FAR words lie before the address that the node has at FAR; its low bits may be
+	 * flags. WORDS has their distance, or recipe_behind(). If DEEP is not 0, the last of them
+	 * is a pointer, and the word DEEP bytes behind what it points to is copied instead. A far
+	 * word that cannot be read is 0.
 	 */
-	uint16_t far, n_far;
+	uint16_t far, n_far, deep;
+	uint16_t unused[3];
 };
+
+/* For a far word that lies OFFSET bytes behind the address. */
+static inline uint16_t recipe_behind(uint16_t offset)
+{
+	return (uint16_t)-offset;
+}
 
 /* Whether RECIPE may be followed. */
 bool recipe_check(const struct recipe *recipe);

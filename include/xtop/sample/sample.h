@@ -150,7 +150,10 @@ enum sample_stack_kind {
 	STACK_GOROUTINE,
 	/* g0's stack, which the thread left for the goroutine's. Begins like STACK_GOROUTINE. */
 	STACK_G0,
-	/* Words of an interpreter's frames, innermost first, as a recipe tells (recipe.h). */
+	/*
+	 * Words of an interpreter's frames, innermost first, as a recipe tells (recipe.h). Instead
+	 * of an address the piece has the number of words of a frame; 0: an old recording.
+	 */
 	STACK_LIST,
 };
 #define N_STACK_KINDS    7
