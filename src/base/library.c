@@ -6,15 +6,17 @@
 
 #include <dlfcn.h>
 #include <locale.h>
+#include <stdio.h>
 
 bool library_set_utf8(void)
 {
 	return setlocale(LC_CTYPE, "C.UTF-8");
 }
 
-const char *library_example(void)
+void library_find_example(const char *file, char **pathp)
 {
-	return XTOP_DATA_FOLDER "/example.pb.gz";
+	if (asprintf(pathp, XTOP_DATA_FOLDER "/example/%s", file) < 0)
+		*pathp = NULL;
 }
 
 const char library_parts[] = "";

@@ -22,8 +22,11 @@
 /* Debian's file of the locale C.UTF-8 (static/locale.S). */
 extern const char library_locale[], library_locale_end[];
 
-/* doc/example.pb.gz (static/example.S). */
-extern const char library_example_file[], library_example_file_end[];
+/* The files of doc/example (static/examples.c); the last entry has no name. */
+struct library_file {
+	const char *name, *bytes, *end;
+};
+extern const struct library_file library_examples[];
 
 /*
  * For libdw, which loads libdebuginfod when the program starts. A library of the system would bring
@@ -121,26 +124,28 @@ bool library_set_utf8(void)
 	return set;
 }
 
-/* --- the example ------------------------------------------------------------------------------ */
+/* --- the examples ----------------------------------------------------------------------------- */
 
-static bool library_write_example(int fd)
+/* Returns a descriptor of a file in memory with these BYTES; -1 without one. */
+static int library_open_copy(const char *bytes, size_t n)
 {
-	const size_t bytes = (size_t)(library_example_file_end - library_example_file);
-
-	return write(fd, library_example_file, bytes) == (ssize_t)bytes;
-}
-
-const char *library_example(void)
-{
-	static char path[32];
 	int fd = memfd_create("example", MFD_CLOEXEC);
 
-	if (fd >= 0 && !library_write_example(fd)) {
+	if (fd >= 0 && write(fd, bytes, n) != (ssize_t)n) {
 		close(fd);
 		fd = -1;
 	}
-	if (fd < 0)
-		return "the example in memory"; /* no such file */
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return path;
+	return fd;
+}
+
+void library_find_example(const char *file, char **pathp)
+{
+	int fd = -1;
+
+	for (const struct library_file *inside = library_examples; inside->name; inside++)
+		if (strcmp(inside->name, file) == 0)
+			fd = library_open_copy(inside->bytes,
+					       (size_t)(inside->end - inside->bytes));
+	if (asprintf(pathp, "/proc/self/fd/%d", fd) < 0) /* -1: no such file */
+		*pathp = NULL;
 }

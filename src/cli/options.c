@@ -9,6 +9,7 @@
 #include "cli/options_table.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <getopt.h>
 #include <locale.h>
 #include <math.h>
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #include "xtop/base/library.h"
+#include "xtop/cli/example.h"
 #include "xtop/export/export.h"
 #include "xtop/query/columns.h"
 
@@ -149,7 +151,9 @@ static struct xtop_error *options_parse_value(struct options *options,
 {
 	void *field = (char *)options + spec->offset;
 
-	assert(text || !spec->argument || spec->kind == OPTION_WAITS_HZ); /* by getopt_long() */
+	if (!text)
+		text = spec->bare;
+	assert(text || !spec->argument); /* by getopt_long() */
 	if (text && !*text)
 		return options_bad_value(spec, text);
 	switch (spec->kind) {
@@ -166,9 +170,6 @@ static struct xtop_error *options_parse_value(struct options *options,
 		return NULL;
 	case OPTION_NUMBER:
 		return options_parse_number(spec, text, field);
-	case OPTION_WAITS_HZ:
-		*(double *)field = OPTIONS_WAITS_HZ;
-		return text ? options_parse_number(spec, text, field) : NULL;
 	case OPTION_WHOLE:
 		return options_parse_whole(spec, text, field);
 	case OPTION_CHOICE:
@@ -176,6 +177,8 @@ static struct xtop_error *options_parse_value(struct options *options,
 	case OPTION_CLOCK:
 		options->clock_given = true;
 		return clocks_find(text, field) ? NULL : options_bad_value(spec, text);
+	case OPTION_EXAMPLE:
+		return example_find(text, field) ? NULL : options_bad_value(spec, text);
 	case OPTION_FORMAT:
 		if (!export_find_format(text))
 			return options_bad_format(spec, text);
@@ -197,7 +200,7 @@ static int options_argument(const struct option_spec *spec)
 {
 	if (!spec->argument)
 		return no_argument;
-	return spec->kind == OPTION_WAITS_HZ ? optional_argument : required_argument;
+	return spec->bare ? optional_argument : required_argument;
 }
 
 /* What getopt_long() returns for an option: its letter, or a number above all letters. */
@@ -314,6 +317,20 @@ static struct xtop_error *options_parse_all(struct options *options, int argc, c
 
 /* --- defaults --------------------------------------------------------------------------------- */
 
+/* The example's files take the places of --replay and, on the screen, of a --baseline not given. */
+static struct xtop_error *options_open_example(struct options *options)
+{
+	const struct example *example = options->example;
+
+	library_find_example(example->file, &options->example_file);
+	options->replay = options->example_file;
+	if (example->baseline && !options->baseline && !options->batch) {
+		library_find_example(example->baseline, &options->example_baseline);
+		options->baseline = options->example_baseline;
+	}
+	return options->replay ? NULL : error_create_errno(ENOMEM, "--example");
+}
+
 /* Sets what one option implies for another, and the defaults. */
 static void options_complete(struct options *options)
 {
@@ -326,8 +343,6 @@ static void options_complete(struct options *options)
 	if (options->quiet || options->iterations || options->json || options->diff ||
 	    options->addr2line || options->push || options->metrics)
 		options->batch = true;
-	if (options->example)
-		options->replay = library_example();
 	if (options->replay && strcmp(options->replay, "-") == 0)
 		options->replay = "/dev/stdin";
 	if (options->profile == PROFILE_OF_WAITS && !(options->waits_hz > 0))
@@ -438,6 +453,8 @@ struct xtop_error *options_parse(int argc, char **argv, struct options *options)
 	if (!error)
 		error = options_check(options);
 	options_complete(options);
+	if (!error && options->example)
+		error = options_open_example(options);
 	return error;
 }
 
@@ -453,4 +470,6 @@ void options_deinit(struct options *options)
 		*options_list_length(options, spec) = 0;
 	}
 	options_file_deinit(&options->file);
+	free(options->example_file);
+	free(options->example_baseline);
 }

@@ -55,8 +55,8 @@ static void help_put_option(const struct option_spec *spec)
 	if (spec->letter)
 		snprintf(letter, sizeof(letter), "-%c, ", spec->letter);
 	snprintf(names, sizeof(names), "  %s--%s%s%s%s%s", letter, spec->name,
-		 spec->kind == OPTION_WAITS_HZ ? "[" : "", spec->argument ? "=" : "",
-		 spec->argument ? spec->argument : "", spec->kind == OPTION_WAITS_HZ ? "]" : "");
+		 spec->bare ? "[" : "", spec->argument ? "=" : "",
+		 spec->argument ? spec->argument : "", spec->bare ? "]" : "");
 	help_put("%-*s ", HELP_INDENT - 1, names);
 	help_wrap(spec->help, HELP_INDENT, HELP_INDENT);
 }

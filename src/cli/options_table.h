@@ -25,17 +25,17 @@ extern const char *const option_groups[N_OPTION_GROUPS];
 
 /* The type of an option's value, and of the member of struct options that it sets. */
 enum option_kind {
-	OPTION_FLAG,     /* no value; a bool becomes true */
-	OPTION_ACTION,   /* no value; options.action becomes the entry's action */
-	OPTION_STRING,   /* const char *, not empty */
-	OPTION_LIST,     /* const char **; the option may be repeated */
-	OPTION_NUMBER,   /* double from min to max */
-	OPTION_WAITS_HZ, /* double from min to max; OPTIONS_WAITS_HZ without a value */
-	OPTION_WHOLE,    /* unsigned long from min to max */
-	OPTION_CHOICE,   /* unsigned, or an enum in the order of the words: the word's number */
-	OPTION_CLOCK,    /* enum clock_kind by its name; sets clock_given, too */
-	OPTION_FORMAT,   /* const char *, the name of an export format */
-	OPTION_COLUMN,   /* const char *, the name of a column */
+	OPTION_FLAG,    /* no value; a bool becomes true */
+	OPTION_ACTION,  /* no value; options.action becomes the entry's action */
+	OPTION_STRING,  /* const char *, not empty */
+	OPTION_LIST,    /* const char **; the option may be repeated */
+	OPTION_NUMBER,  /* double from min to max */
+	OPTION_WHOLE,   /* unsigned long from min to max */
+	OPTION_CHOICE,  /* unsigned, or an enum in the order of the words: the word's number */
+	OPTION_CLOCK,   /* enum clock_kind by its name; sets clock_given, too */
+	OPTION_FORMAT,  /* const char *, the name of an export format */
+	OPTION_COLUMN,  /* const char *, the name of a column */
+	OPTION_EXAMPLE, /* const struct example * by its name */
 };
 
 /* What a shell offers for the value. */
@@ -53,6 +53,7 @@ struct option_spec {
 	bool rare;        /* --help names the option only; the manual describes it */
 	enum option_group group;
 	const char *argument; /* the value's name in --help; NULL if the option takes no value */
+	const char *bare;     /* what the option means without a value; NULL: it needs one */
 	const char *help;     /* one sentence, for --help and completion */
 	enum option_kind kind;
 	enum options_action action; /* OPTION_ACTION only */

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libxtop_a_SOURCES += \
+	src/cli/example.c \
+	include/xtop/cli/example.h \
 	src/cli/options.c \
 	include/xtop/cli/options.h \
 	src/cli/options_check.c \

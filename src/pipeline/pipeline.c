@@ -19,6 +19,7 @@
 #include "xtop/base/cleanup.h"
 #include "xtop/base/clock.h"
 #include "xtop/base/thread.h"
+#include "xtop/cli/example.h"
 #include "xtop/export/export.h"
 #include "xtop/linux/kernel_cache.h"
 #include "xtop/memory/memory.h"
@@ -105,7 +106,7 @@ static struct xtop_error *pipeline_snapshot_profile(const struct pipeline *pipel
 static struct xtop_error *pipeline_publish_profile(struct pipeline *pipeline)
 {
 	struct sampler_counts counts = { .state = SAMPLER_ENDED };
-	const char *path = pipeline->options->example ? "example"
+	const char *path = pipeline->options->example ? pipeline->options->example->name
 						      : pipeline->options->replay,
 		   *name = strrchr(path, '/');
 	struct snapshot *snapshot;

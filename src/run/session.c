@@ -26,6 +26,7 @@
 #include "xtop/base/output.h"
 #include "xtop/base/text.h"
 #include "xtop/base/xdg.h"
+#include "xtop/cli/example.h"
 #include "xtop/elf/elf.h"
 #include "xtop/export/batch.h"
 #include "xtop/pipeline/pipelines.h"
@@ -488,7 +489,8 @@ static struct xtop_error *session_screen(struct session *session)
 	char host[48];
 	const struct ui_settings settings = {
 		.rc = session->rc,
-		.baseline = options->baseline,
+		.baseline = options->example_baseline ? options->example->baseline
+						       : options->baseline,
 		.notice = session->rc_error ? error_message(session->rc_error)
 			  : failure         ? error_message(failure)
 					    : session_complaint(session),

@@ -42,7 +42,7 @@ static void put_quoted(const char *string, const char *special)
 
 static bool takes_value(const struct option_spec *spec)
 {
-	return spec->argument && spec->kind != OPTION_WAITS_HZ;
+	return spec->argument && !spec->bare;
 }
 
 /* --- bash ------------------------------------------------------------------------------------- */
@@ -94,7 +94,7 @@ static void bash_file(void)
 
 static void zsh_value(const struct option_spec *spec)
 {
-	put("%s:%s:", spec->kind == OPTION_WAITS_HZ ? ":" : "", spec->argument);
+	put("%s:%s:", spec->bare ? ":" : "", spec->argument);
 	switch (spec->completion) {
 	case COMPLETE_GUEST:
 		put("_xtop_domains");
@@ -123,7 +123,7 @@ static void zsh_value(const struct option_spec *spec)
 static void zsh_option(const struct option_spec *spec)
 {
 	bool list = spec->kind == OPTION_LIST;
-	const char *equals = spec->kind == OPTION_WAITS_HZ ? "=-" : spec->argument ? "=" : "";
+	const char *equals = spec->bare ? "=-" : spec->argument ? "=" : "";
 
 	put("\t");
 	if (spec->letter)

@@ -74,9 +74,19 @@ static void test_example(void)
 {
 	struct options options = accept("--example");
 
-	check(options.replay && strstr(options.replay, "/xtop/example.pb.gz"), "--example: %s",
+	check(options.replay && strstr(options.replay, "/xtop/example/server.pb.gz"), "--example: %s",
 	      options.replay ? options.replay : "no file");
+	check(!options.baseline, "--example has no baseline");
 	options_deinit(&options);
+	options = accept("--example=update");
+	check(options.replay && strstr(options.replay, "/update.pb.gz") && options.baseline &&
+		      strstr(options.baseline, "/server.pb.gz"),
+	      "--example=update: %s against %s", options.replay, options.baseline);
+	options_deinit(&options);
+	options = accept("--example=update --baseline=x");
+	check_string(options.baseline, "x", "--example=update: a baseline that is given stays");
+	options_deinit(&options);
+	refuse("--example=x", "--example: 'x' is not allowed: server or update");
 	refuse("--example -r x", "--example shows a profile of its own");
 	refuse("--example -d x", "--example shows a profile of its own");
 	refuse("--example -w x", "--example and --record");

@@ -11,7 +11,7 @@ static_file = xtop-$(VERSION)-$(host_cpu)
 static_libraries = $(XTOP_LIBS) -lxenstore -lxentoollog -lxentoolcore -lcapstone -lbz2
 
 xtop_static_SOURCES = src/main.c src/base/library_static.c
-nodist_xtop_static_SOURCES = static/example.S static/locale.S static/parts.c static/terminal_types.c
+nodist_xtop_static_SOURCES = static/examples.c static/locale.S static/parts.c static/terminal_types.c
 xtop_static_LDADD = libxtop.a $(static_libraries)
 # Nothing in the file depends on where it was built.
 xtop_static_LDFLAGS = $(AM_LDFLAGS) -static-pie -s -Wl,--gc-sections -Wl,--build-id=none \

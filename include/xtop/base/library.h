@@ -28,10 +28,11 @@ bool library_load(const char *name, const struct library_function *functions, si
 bool library_set_utf8(void);
 
 /*
- * Returns the path of --example's profile: the installed file, or a descriptor, which stays open,
- * with the copy that the program of `make static` has. NULL: out of descriptors or memory.
+ * Sets *PATHP to the path of FILE, one of --example's files: the installed one, or a descriptor,
+ * which stays open, with the copy that the program of `make static` has. The caller frees it. There
+ * may be no file of that path; NULL: out of memory.
  */
-const char *library_example(void);
+void library_find_example(const char *file, char **pathp);
 
 /* Lines for --version: the libraries inside the program of `make static`, or "". */
 extern const char library_parts[];

@@ -81,7 +81,8 @@ struct options {
 	bool clock_given;            /* false: the screen tells no times of day */
 	const char *record;          /* new file for raw samples; NULL: none */
 	const char *replay;          /* NULL: live */
-	bool example;                /* --example: replay the file that is installed with xtop */
+	const struct example *example; /* --example: replay what is installed with xtop; NULL: no */
+	char *example_file, *example_baseline; /* what REPLAY and BASELINE then point to */
 	bool paced;                  /* --paced: replay at the speed of the recording */
 	const char *stats;           /* NULL: none */
 	const char *unpause;         /* --unpause: a domain; NULL: not given */

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The profiles and recordings that --example opens. Main's thread, at the start. */
+#ifndef XTOP_EXAMPLE_H
+#define XTOP_EXAMPLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct example {
+	const char *name;     /* as given to --example */
+	const char *file;     /* its file among those of library_find_example() */
+	const char *baseline; /* an older file, to compare it with; NULL: none */
+};
+
+/* Finds the example NAME. False: there is none, and *EXAMPLEP stays as it is. */
+bool example_find(const char *name, const struct example **examplep);
+
+#endif
