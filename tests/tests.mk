@@ -255,6 +255,7 @@ check_PROGRAMS += \
 	tests/unwind/test_signal_frames \
 	tests/unwind/test_unwind_special \
 	tests/unwind/test_unwind_user \
+	tests/unwind/test_way_out \
 	tests/symbol/test_alias \
 	tests/symbol/test_demangle \
 	tests/symbol/test_elf_orc_x86 \

@@ -218,8 +218,8 @@ static void names_fill_offset(struct names *names, struct name_slot *slot,
 					 .package = image->package ? image->package : "",
 					 .incomplete = image_is_incomplete(image) };
 
-	answer->quality = unwind_tables_find_function(image_tables(image, address, &low, &high),
-						      address, &start, &end)
+	answer->quality = unwind_tables_guess_function(image_tables(image, address, &low, &high),
+						       address, &start, &end)
 				  ? NAME_FUNCTION
 				  : NAME_OFFSET;
 	offset = start + mapping->bias - mapping->start + mapping->file_offset;

@@ -179,7 +179,7 @@ static struct seen_bounds seen_find_bounds(const struct seen_sample *sample)
 		bounds.end = entry.end;
 		bounds.unknown = false;
 	} else if (sample->quality == NAME_FUNCTION && bounds.mapping && bounds.mapping->image &&
-		   unwind_tables_find_function(
+		   unwind_tables_guess_function(
 			   image_tables(bounds.mapping->image,
 					sample->address - bounds.mapping->bias, &low, &high),
 			   sample->address - bounds.mapping->bias, &start, &end)) {

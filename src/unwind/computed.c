@@ -14,6 +14,7 @@
 #include "unwind/cfi_builder.h"
 #include "unwind/computed_flow.h"
 #include "unwind/computed_rows.h"
+#include "unwind/way_out.h"
 #include "xtop/base/hash.h"
 #include "xtop/base/work.h"
 
@@ -35,6 +36,9 @@ struct computed_return {
 };
 #define COMPUTED_RETURNS 256
 
+/* The rules of addresses whose functions have not been read. */
+#define COMPUTED_WAYS 4096
+
 /* Created at the first step: most images have tables for all of their code and need no work. */
 struct computed_work {
 	struct code_source source; /* finds functions by call targets, too */
@@ -45,6 +49,8 @@ struct computed_work {
 	struct computed_miss misses[COMPUTED_MISSES];
 	struct computed_return returns[COMPUTED_RETURNS];
 	struct computed_rows rows;
+	struct way_out *way_out;                   /* NULL: not needed yet */
+	struct cfi_hit ways[COMPUTED_WAYS];        /* by hash; rule 0: no way leads out */
 	struct cfi_hit cache[1 << CFI_CACHE_BITS]; /* recent look-ups */
 };
 
@@ -77,6 +83,7 @@ static void computed_destroy_work(struct computed_work *work)
 	flow_destroy(work->flow);
 	cfi_builder_deinit(&work->rules);
 	call_targets_destroy(work->targets);
+	way_out_destroy(work->way_out);
 	computed_rows_deinit(&work->rows);
 	free(work);
 }
@@ -102,6 +109,8 @@ size_t computed_memory_bytes(const struct computed *computed)
 			 computed_rows_memory_bytes(&work->rows);
 	if (work && work->targets)
 		bytes += call_targets_memory_bytes(work->targets);
+	if (work && work->way_out)
+		bytes += way_out_memory_bytes();
 	return bytes;
 }
 
@@ -193,6 +202,7 @@ static bool computed_create_work(struct computed *computed)
 					     .arch = computed->source.arch,
 					     .entries = computed->source.entries };
 	memset(work->cache, 0xff, sizeof(work->cache));
+	memset(work->ways, 0xff, sizeof(work->ways));
 	work->flow = flow_create(&work->source);
 	if (!work->flow || !cfi_builder_init(&work->rules, computed->base) ||
 	    !computed_rows_init(&work->rows, (uint32_t)computed->span)) {
@@ -339,27 +349,28 @@ static void computed_add_reached(struct computed *computed, uint64_t start, uint
 		computed_add_functions(computed, reached, end);
 }
 
+static bool computed_may_read(const struct computed *computed)
+{
+	const struct computed_work *work = computed->work;
+
+	return !work_is_over(computed->source.work) && !work->rules.no_memory &&
+	       !computed_rows_are_full(&work->rows);
+}
+
 /*
- * Reads the function at ADDRESS, with its parts that lie elsewhere. Returns false if code is
- * missing, or if the function's bounds are unknown.
+ * Reads the function in [START, END) that ADDRESS lies in, with its parts that lie elsewhere.
+ * GUESSES: the bounds are guesses. Returns false if code is missing.
  */
-static bool computed_read(struct computed *computed, uint64_t address)
+static bool computed_read_function(struct computed *computed, uint64_t address, uint64_t start,
+				   uint64_t end, bool guesses)
 {
 	struct computed_work *work = computed->work;
-	uint64_t start, end, known_start, known_end;
-	bool missing, guesses;
+	bool missing;
 
-	if (work_is_over(computed->source.work) || work->rules.no_memory ||
-	    computed_rows_are_full(&work->rows))
-		return true;
-	if (!computed_find_bounds(computed, address, &start, &end) || start < computed->base)
-		return false;
 	if (end - computed->base > computed->span)
 		end = computed->base + computed->span; /* the symbol's size is wrong */
-	if (address - start >= end - start)
+	if (start < computed->base || address - start >= end - start)
 		return false;
-	guesses = !computed->source.find_function(computed->source.context, address, &known_start,
-						  &known_end);
 	flow_run(work->flow, start, end, guesses);
 	missing = flow_is_missing(work->flow);
 	for (size_t i = 0; i < flow_count_windows(work->flow) && !missing; i++) {
@@ -377,12 +388,73 @@ static bool computed_read(struct computed *computed, uint64_t address)
 	return !missing;
 }
 
+/* --- ways out of functions -------------------------------------------------------------------- */
+
+static struct cfi_hit *computed_way_at(const struct computed *computed, uint32_t offset)
+{
+	return &computed->work->ways[hash_slot(offset, COMPUTED_WAYS)];
+}
+
+/*
+ * Follows the code behind OFFSET to a return. CALLED: a return address is one byte behind OFFSET.
+ * Returns false if no way leads there. *MISSING then tells whether code was missing.
+ */
+static bool computed_find_way(struct computed *computed, uint32_t offset, bool called,
+			      bool *missing)
+{
+	struct computed_work *work = computed->work;
+	struct cfi_hit *hit = computed_way_at(computed, offset);
+	bool found;
+	struct cfi_rule rule;
+
+	*missing = false;
+	if (hit->offset == offset)
+		return hit->rule;
+	if (computed->source.arch != ARCH_X86)
+		return false;
+	if (!work->way_out)
+		work->way_out = way_out_create(&computed->source);
+	if (!work->way_out)
+		return false;
+	found = way_out_find(work->way_out, computed->base + offset + called, called, &rule,
+			     missing);
+	if (found || !*missing)
+		*hit = (struct cfi_hit){ offset,
+					 found ? cfi_builder_number(&work->rules, &rule) : 0 };
+	return found;
+}
+
+/*
+ * Finds the rule at OFFSET: by all of the function if its bounds are known, else by the code behind
+ * OFFSET, else by guessed bounds. Returns false if code is missing, or nothing is found. Where the
+ * code behind OFFSET is missing, all code is not searched for bounds: the function is incomplete.
+ */
+static bool computed_read(struct computed *computed, uint32_t offset, bool called)
+{
+	const struct code_source *source = &computed->source;
+	uint64_t address = computed->base + offset, start, end;
+	bool was_read, missing;
+
+	if (!computed_may_read(computed))
+		return true;
+	was_read = computed_is_known(computed, offset);
+	if (source->find_function(source->context, address, &start, &end)) {
+		if (was_read || computed_read_function(computed, address, start, end, false))
+			return true;
+		return computed_find_way(computed, offset, called, &missing);
+	}
+	if (computed_find_way(computed, offset, called, &missing) || was_read)
+		return true;
+	return !missing && computed_find_bounds(computed, address, &start, &end) &&
+	       computed_read_function(computed, address, start, end, true);
+}
+
 /* --- missing code ----------------------------------------------------------------------------- */
 
 /*
  * Reads the function at OFFSET. Waits after misses: 1 turn, 2 turns ... COMPUTED_MAX_DELAY turns.
  */
-static void computed_try(struct computed *computed, uint32_t offset)
+static void computed_try(struct computed *computed, uint32_t offset, bool called)
 {
 	const struct code_source *source = &computed->source;
 	struct computed_miss *miss =
@@ -392,7 +464,7 @@ static void computed_try(struct computed *computed, uint32_t offset)
 
 	if (source->turn && (!turn || (again && turn < miss->due_turn)))
 		return;
-	if (computed_read(computed, computed->base + offset)) {
+	if (computed_read(computed, offset, called)) {
 		miss->delay = 0;
 		return;
 	}
@@ -404,21 +476,24 @@ static void computed_try(struct computed *computed, uint32_t offset)
 }
 
 /* Reads the function at OFFSET if it was not read yet. Not inlined: steps rarely need this. */
-static __attribute__((noinline)) uint32_t computed_read_rule(struct computed *computed,
-							     uint32_t offset, struct cfi_hit *hit)
+static __attribute__((noinline)) uint32_t
+computed_read_rule(struct computed *computed, uint32_t offset, bool called, struct cfi_hit *hit)
 {
+	const struct cfi_hit *way = computed_way_at(computed, offset);
 	uint32_t rule;
 
-	if (!computed_is_known(computed, offset))
-		computed_try(computed, offset);
+	if (!computed_is_known(computed, offset) || way->offset != offset)
+		computed_try(computed, offset, called);
 	rule = computed_rows_find_rule(&computed->work->rows, offset);
-	if (!computed->source.turn || computed_is_known(computed, offset))
+	if (!rule && way->offset == offset)
+		rule = way->rule;
+	if (rule || !computed->source.turn || computed_is_known(computed, offset))
 		*hit = (struct cfi_hit){ offset, rule };
 	return rule;
 }
 
 /* The number of the rule at OFFSET < span. */
-static uint32_t computed_find_rule(struct computed *computed, uint32_t offset)
+static uint32_t computed_find_rule(struct computed *computed, uint32_t offset, bool called)
 {
 	uint32_t slot = offset * 0x9e3779b1U >> (32 - CFI_CACHE_BITS), rule;
 	struct cfi_hit *hit = &computed->work->cache[slot];
@@ -427,7 +502,7 @@ static uint32_t computed_find_rule(struct computed *computed, uint32_t offset)
 		return hit->rule;
 	rule = computed_rows_find_rule(&computed->work->rows, offset);
 	if (!rule)
-		return computed_read_rule(computed, offset, hit);
+		return computed_read_rule(computed, offset, called, hit);
 	*hit = (struct cfi_hit){ offset, rule };
 	return rule;
 }
@@ -448,6 +523,16 @@ bool computed_find_function(const struct computed *computed, uint64_t address, u
 	return true;
 }
 
+bool computed_guess_function(struct computed *computed, uint64_t address, uint64_t *start,
+			     uint64_t *end)
+{
+	if (!computed->work || address - computed->base >= computed->span)
+		return false;
+	if (computed_may_read(computed) && computed_find_bounds(computed, address, start, end))
+		computed_read_function(computed, address, *start, *end, true);
+	return computed_find_function(computed, address, start, end);
+}
+
 /* --- steps ------------------------------------------------------------------------------------ */
 
 enum unwind_step computed_step(struct computed *computed, uint64_t bias, struct cursor *cursor)
@@ -457,7 +542,8 @@ enum unwind_step computed_step(struct computed *computed, uint64_t bias, struct 
 
 	if (offset >= computed->span || (!computed->work && !computed_create_work(computed)))
 		return STEP_NOT_COVERED;
-	number = computed_find_rule(computed, (uint32_t)offset); /* may reallocate the rules */
+	/* may reallocate the rules */
+	number = computed_find_rule(computed, (uint32_t)offset, !cursor->interrupted);
 	return computed->machine->rule_step(&computed->work->rules.cfi->rules[number], cursor);
 }
 

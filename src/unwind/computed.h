@@ -41,5 +41,11 @@ bool computed_is_return(struct computed *computed, uint64_t bias, uint64_t addre
 /* The bounds of the function at ADDRESS, in the image. False: no step has been there yet. */
 bool computed_find_function(const struct computed *computed, uint64_t address, uint64_t *start,
 			    uint64_t *end);
+/*
+ * As computed_find_function(), but reads the function if no step has been in it. Targets of calls
+ * tell its bounds if nothing else does; that reads all code, a part in each turn.
+ */
+bool computed_guess_function(struct computed *computed, uint64_t address, uint64_t *start,
+			     uint64_t *end);
 
 #endif

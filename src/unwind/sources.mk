@@ -108,7 +108,9 @@ libxtop_a_SOURCES += \
 	src/unwind/stubs_x86.c \
 	src/unwind/tables.c \
 	src/unwind/unw_none.h \
-	src/unwind/unwind.c
+	src/unwind/unwind.c \
+	src/unwind/way_out.c \
+	src/unwind/way_out.h
 if HOST_X86
 libxtop_a_SOURCES += src/unwind/dwarf.c src/unwind/dwarf_x86.h
 else

@@ -43,6 +43,13 @@ bool unwind_tables_find_function(const struct unwind_tables *tables, uint64_t ad
 	       computed_find_function(tables->computed, address, start, end);
 }
 
+bool unwind_tables_guess_function(const struct unwind_tables *tables, uint64_t address,
+				  uint64_t *start, uint64_t *end)
+{
+	return unwind_tables_find_function(tables, address, start, end) ||
+	       (tables->computed && computed_guess_function(tables->computed, address, start, end));
+}
+
 bool unwind_tables_find_stub(const struct unwind_tables *tables, uint64_t address,
 			     uint64_t *start, uint64_t *end)
 {

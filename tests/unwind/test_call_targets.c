@@ -95,7 +95,8 @@ static void compare_function(struct program *program, struct computed *computed,
 			      instruction.flow != INSTRUCTION_BRANCH;
 	}
 	program->n_functions++;
-	program->n_starts += computed_find_function(computed, start, &found, &found_end) &&
+	program->n_starts += (computed_find_function(computed, start, &found, &found_end) ||
+			      computed_guess_function(computed, start, &found, &found_end)) &&
 			     found == start;
 	free(bytes);
 }

@@ -56,6 +56,12 @@ size_t unwind_tables_memory_bytes(const struct unwind_tables *tables);
  */
 bool unwind_tables_find_function(const struct unwind_tables *tables, uint64_t address,
 				 uint64_t *start, uint64_t *end);
+/*
+ * As unwind_tables_find_function(). If no table has the function, calls in the code tell the
+ * bounds, which may take much of the code.
+ */
+bool unwind_tables_guess_function(const struct unwind_tables *tables, uint64_t address,
+				  uint64_t *start, uint64_t *end);
 /* Finds the bounds of the hypercall page's stub at ADDRESS. Returns false if there is no stub. */
 bool unwind_tables_find_stub(const struct unwind_tables *tables, uint64_t address,
 			     uint64_t *start, uint64_t *end);

@@ -158,7 +158,7 @@ static uint64_t start_of(const struct code_file *file, uint64_t at)
 {
 	uint64_t start, end;
 
-	return unwind_tables_find_function(&file->image->tables, at, &start, &end) ? start : 0;
+	return unwind_tables_guess_function(&file->image->tables, at, &start, &end) ? start : 0;
 }
 
 static void wait_turns(unsigned n)

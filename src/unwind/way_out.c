@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Follows code from one address to a return; see way_out.h. Values are told by the registers at the
+ * address: a register plus a number, or the stack word at such a place.
+ *
+ * Ways that pass fewer calls are followed first: behind a call that never returns lies code of
+ * other functions. A return counts only if it can be the function's: each preserved register has
+ * the value that it had, or one out of the frame. A jump to another function changes nothing, as
+ * that function returns to the same caller.
+ */
+#include "config.h"
+
+#include "unwind/way_out.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "unwind/instruction.h"
+#include "xtop/base/hash.h"
+
+#define WAY_WORD_BYTES      8
+#define WAY_ALIGNMENT       16 /* the stack pointer's at a call: psABI AMD64 §3.2.2 */
+#define WAY_LEAST_CALLED    16 /* so a function that calls has moved the stack pointer */
+#define WAY_REGISTERS       REG_PC
+#define WAY_MAX_SLOTS       8    /* stack words that a way has written and may read again */
+#define WAY_MAX_WAYS        128  /* ways that wait to be followed */
+#define WAY_MAX_STEPS       2000 /* instructions of all ways */
+#define WAY_SEEN            4096 /* places for addresses that were met; half of them stay free */
+#define WAY_MAX_CALLS       64   /* calls that a way passes at most */
+#define WAY_CHUNKS          32
+#define WAY_CHUNK_BYTES     512 /* a part of a page */
+#define WAY_MAX_OFFSET      (1 << 24)
+#define WAY_MAX_INSTRUCTION 15 /* Intel SDM vol. 2, §2.3.11 */
+
+enum way_kind {
+	WAY_LOST,     /* not known */
+	WAY_REGISTER, /* what `reg` had at the address, plus the offset */
+	WAY_WORD,     /* the word at that place */
+};
+
+struct way_value {
+	uint8_t kind, reg;
+	int32_t offset;
+};
+
+struct way_slot {
+	struct way_value place, value;
+};
+
+struct way_state {
+	struct way_value regs[WAY_REGISTERS];
+	struct way_slot slots[WAY_MAX_SLOTS];
+	unsigned n_slots;
+	int32_t least; /* bytes from the stack pointer at the address to the CFA, at least */
+	int32_t odd;   /* those bytes modulo WAY_ALIGNMENT; -1: not known */
+};
+
+struct way {
+	uint64_t address;
+	unsigned calls; /* how many calls it has passed */
+	struct way_state state;
+};
+
+struct way_chunk {
+	uint64_t start; /* 0: empty */
+	size_t n;
+	uint8_t bytes[WAY_CHUNK_BYTES];
+};
+
+/* What the returns that were found say. */
+struct way_result {
+	bool found, contradicts;
+	struct cfi_rule rule;
+};
+
+struct way_out {
+	const struct code_source *source;
+	struct way ways[WAY_MAX_WAYS];
+	unsigned n_ways;
+	uint64_t seen[WAY_SEEN];
+	unsigned n_seen, left_steps;
+	struct way_chunk chunks[WAY_CHUNKS];
+	bool missing;
+	struct way_result results[2]; /* [true]: of ways that give back all preserved registers */
+};
+
+struct way_out *way_out_create(const struct code_source *source)
+{
+	struct way_out *way_out = calloc(1, sizeof(*way_out));
+
+	if (way_out)
+		way_out->source = source;
+	return way_out;
+}
+
+void way_out_destroy(struct way_out *way_out)
+{
+	free(way_out);
+}
+
+size_t way_out_memory_bytes(void)
+{
+	return sizeof(struct way_out);
+}
+
+/* --- code ------------------------------------------------------------------------------------- */
+
+static const struct way_chunk *way_find_chunk(struct way_out *way_out, uint64_t address)
+{
+	uint64_t start = address & ~(uint64_t)(WAY_CHUNK_BYTES - 1);
+	struct way_chunk *chunk = &way_out->chunks[start / WAY_CHUNK_BYTES % WAY_CHUNKS];
+
+	if (chunk->start == start && chunk->n)
+		return chunk;
+	chunk->start = start;
+	chunk->n = way_out->source->read(way_out->source->context, start, chunk->bytes,
+					 sizeof(chunk->bytes));
+	way_out->missing |= !chunk->n;
+	return chunk->n ? chunk : NULL;
+}
+
+static bool way_decode(struct way_out *way_out, uint64_t address, struct instruction *instruction)
+{
+	uint8_t bytes[WAY_MAX_INSTRUCTION];
+	size_t n = 0;
+
+	while (n < sizeof(bytes)) {
+		const struct way_chunk *chunk = way_find_chunk(way_out, address + n);
+		size_t at = (size_t)(address + n) % WAY_CHUNK_BYTES, piece;
+
+		if (!chunk || at >= chunk->n)
+			break;
+		piece = chunk->n - at < sizeof(bytes) - n ? chunk->n - at : sizeof(bytes) - n;
+		memcpy(bytes + n, chunk->bytes + at, piece);
+		n += piece;
+	}
+	return n && instruction_x86_decode(bytes, n, address, instruction);
+}
+
+/* --- state ------------------------------------------------------------------------------------ */
+
+static const struct way_value way_lost = { .kind = WAY_LOST };
+
+static struct way_value way_add(struct way_value value, int64_t by)
+{
+	int64_t offset = value.offset + by;
+
+	if (!by)
+		return value;
+	if (value.kind != WAY_REGISTER || offset > WAY_MAX_OFFSET || offset < -WAY_MAX_OFFSET)
+		return way_lost;
+	value.offset = (int32_t)offset;
+	return value;
+}
+
+static bool way_is_same(const struct way_value *a, const struct way_value *b)
+{
+	return a->kind == b->kind && a->reg == b->reg && a->offset == b->offset;
+}
+
+static bool way_is_place(const struct way_value *value)
+{
+	return value->kind == WAY_REGISTER && (value->reg == REG_SP || value->reg == REG_RBP);
+}
+
+static struct way_value way_load(const struct way_state *state, struct way_value place)
+{
+	if (!way_is_place(&place))
+		return way_lost;
+	for (unsigned i = 0; i < state->n_slots; i++)
+		if (way_is_same(&state->slots[i].place, &place))
+			return state->slots[i].value;
+	place.kind = WAY_WORD;
+	return place;
+}
+
+/* A word that finds no room is lost when it is read: it is below the frame, or was the frame's. */
+static void way_store(struct way_state *state, struct way_value place, struct way_value value)
+{
+	if (!way_is_place(&place))
+		return;
+	for (unsigned i = 0; i < state->n_slots; i++)
+		if (way_is_same(&state->slots[i].place, &place)) {
+			state->slots[i].value = value;
+			return;
+		}
+	if (state->n_slots == WAY_MAX_SLOTS) {
+		memmove(state->slots, state->slots + 1,
+			sizeof(state->slots) - sizeof(state->slots[0]));
+		state->n_slots--;
+	}
+	state->slots[state->n_slots++] = (struct way_slot){ place, value };
+}
+
+static void way_apply(struct way_state *state, const struct instruction *instruction)
+{
+	struct way_value *regs = state->regs, *sp = &regs[REG_SP], value = way_lost;
+
+	switch ((enum instruction_effect)instruction->effect) {
+	case EFFECT_PUSH:
+		if (instruction->source != REG_NONE && instruction->size == WAY_WORD_BYTES)
+			value = regs[instruction->source];
+		*sp = way_add(*sp, -(int)instruction->size);
+		way_store(state, *sp, value);
+		break;
+	case EFFECT_POP:
+		if (instruction->size == WAY_WORD_BYTES)
+			value = way_load(state, *sp);
+		*sp = way_add(*sp, instruction->size);
+		if (instruction->dest != REG_NONE)
+			regs[instruction->dest] = value;
+		break;
+	case EFFECT_ADD:
+		regs[instruction->dest] = way_add(regs[instruction->source], instruction->value);
+		break;
+	case EFFECT_LOAD:
+		regs[instruction->dest] =
+			way_load(state, way_add(regs[instruction->source], instruction->value));
+		break;
+	case EFFECT_STORE:
+		if (instruction->source != REG_NONE)
+			value = regs[instruction->source];
+		way_store(state, way_add(regs[instruction->dest], instruction->value), value);
+		break;
+	case EFFECT_NUMBER:
+	case EFFECT_MOVE:
+	case EFFECT_ALIGN:
+		regs[instruction->dest] = way_lost;
+		break;
+	case EFFECT_LEAVE:
+		*sp = way_add(regs[REG_RBP], WAY_WORD_BYTES);
+		regs[REG_RBP] = way_load(state, regs[REG_RBP]);
+		break;
+	case EFFECT_LOSE:
+		break;
+	}
+	for (uint32_t lost = instruction->lost & ((1U << WAY_REGISTERS) - 1); lost;
+	     lost &= lost - 1)
+		regs[__builtin_ctz(lost)] = way_lost;
+}
+
+/* Notes that the function calls: it has moved and aligned the stack pointer by then. */
+static void way_note_call(struct way_state *state)
+{
+	const struct way_value *sp = &state->regs[REG_SP];
+	int32_t least = sp->offset + WAY_LEAST_CALLED;
+
+	if (sp->kind != WAY_REGISTER || sp->reg != REG_SP)
+		return;
+	state->least = least > state->least ? least : state->least;
+	state->odd = sp->offset & (WAY_ALIGNMENT - 1);
+}
+
+/* --- returns ---------------------------------------------------------------------------------- */
+
+/*
+ * Notes what a way says about the caller's register of SLOT, whose value it left as *VALUE. Returns
+ * false if *VALUE is neither what the register had nor a word of the frame below the CFA.
+ */
+static bool way_add_register(const struct way_value *value, const struct way_value *cfa,
+			     unsigned slot, int words[N_CFI_PRESERVED], uint32_t *unchanged)
+{
+	unsigned reg = cfi_preserved_registers[slot];
+	int32_t offset = value->offset - cfa->offset;
+
+	if (value->kind == WAY_REGISTER && value->reg == reg && !value->offset)
+		return true;
+	*unchanged &= ~(1U << reg);
+	if (value->kind != WAY_WORD)
+		return false;
+	if (value->reg != cfa->reg)
+		return true;
+	if (offset % 8 == 0 && offset < -8 && offset / 8 >= -CFI_RULE_WORDS)
+		words[slot] = offset / 8;
+	return offset % 8 == 0 && offset < -8;
+}
+
+/* Puts the words of saved registers, which are numbers of words from the CFA, into RULE. */
+static void way_add_words(const int words[N_CFI_PRESERVED], struct cfi_rule *rule)
+{
+	int low = -1;
+
+	for (unsigned i = 0; i < N_CFI_PRESERVED; i++)
+		low = words[i] < low ? words[i] : low;
+	rule->low = (int16_t)low;
+	rule->n_words = (uint8_t)-low;
+	memset(rule->slot, CFI_RULE_WORDS, sizeof(rule->slot));
+	for (unsigned i = 0; i < N_CFI_PRESERVED; i++)
+		if (words[i]) {
+			rule->slot[i] = (uint8_t)(words[i] - low);
+			rule->saved |= 1U << cfi_preserved_registers[i];
+			rule->unchanged |= 1U << cfi_preserved_registers[i];
+		}
+}
+
+/*
+ * Makes the rule of a way that returns with STATE. *WELL: all preserved registers are the caller's.
+ * Returns false if no function can return so.
+ */
+static bool way_make_rule(const struct way_state *state, struct cfi_rule *rule, bool *well)
+{
+	struct way_value cfa = way_add(state->regs[REG_SP], WAY_WORD_BYTES);
+	int words[N_CFI_PRESERVED] = { [PRESERVED_RETURN] = -1 };
+
+	if (!way_is_place(&cfa) ||
+	    (cfa.reg == REG_SP &&
+	     (cfa.offset < state->least ||
+	      (state->odd >= 0 && (cfa.offset & (WAY_ALIGNMENT - 1)) != state->odd))))
+		return false;
+	*rule = (struct cfi_rule){ .kind = RULE_CFA,
+				   .reg = cfa.reg,
+				   .offset = cfa.offset,
+				   .unchanged = CFI_PRESERVED_MASK };
+	*well = true;
+	for (unsigned i = PRESERVED_RETURN + 1; i < N_CFI_PRESERVED; i++)
+		*well &= way_add_register(&state->regs[cfi_preserved_registers[i]], &cfa, i, words,
+					  &rule->unchanged);
+	way_add_words(words, rule);
+	return true;
+}
+
+/*
+ * Notes that a way returns with STATE. A way without all preserved registers counts only if there
+ * is no other: programs like PHP keep variables in such registers.
+ */
+static void way_return(struct way_out *way_out, const struct way_state *state)
+{
+	struct way_result *result;
+	struct cfi_rule rule;
+	bool well;
+
+	if (!way_make_rule(state, &rule, &well))
+		return;
+	result = &way_out->results[well];
+	result->contradicts |= result->found &&
+			       (rule.reg != result->rule.reg || rule.offset != result->rule.offset);
+	if (!result->found)
+		result->rule = rule;
+	result->found = true;
+}
+
+/* --- ways ------------------------------------------------------------------------------------- */
+
+/* Whether ADDRESS is met for the first time. False as well if there is no more room. */
+static bool way_is_new(struct way_out *way_out, uint64_t address)
+{
+	size_t i = hash_slot(address, WAY_SEEN);
+
+	while (way_out->seen[i] && way_out->seen[i] != address)
+		i = (i + 1) % WAY_SEEN;
+	if (way_out->seen[i] || way_out->n_seen == WAY_SEEN / 2)
+		return false;
+	way_out->seen[i] = address;
+	way_out->n_seen++;
+	return true;
+}
+
+static void way_push(struct way_out *way_out, uint64_t address, unsigned calls,
+		     const struct way_state *state)
+{
+	struct way *way = &way_out->ways[way_out->n_ways];
+
+	if (!address || way_out->n_ways == WAY_MAX_WAYS || calls > WAY_MAX_CALLS)
+		return;
+	*way = (struct way){ address, calls, *state };
+	way_out->n_ways++;
+}
+
+/* Whether a function ends at ADDRESS, after a call: that call never returns. */
+static bool way_ends_at(struct way_out *way_out, uint64_t address)
+{
+	struct instruction instruction;
+
+	return way_decode(way_out, address, &instruction) &&
+	       (instruction.filler || (instruction.marks_target && address % WAY_ALIGNMENT == 0));
+}
+
+/* Whether STATE can be that of a jump to another function, and not of a switch. */
+static bool way_has_popped(const struct way_state *state)
+{
+	const struct way_value *sp = &state->regs[REG_SP];
+
+	return sp->reg != REG_SP || sp->offset > 0;
+}
+
+/* Follows WAY up to a return, a call, or where it is not known how control goes on. */
+static void way_follow(struct way_out *way_out, struct way *way)
+{
+	struct instruction instruction;
+
+	while (way_out->left_steps && way_is_new(way_out, way->address) &&
+	       way_decode(way_out, way->address, &instruction)) {
+		uint64_t next = way->address + instruction.length;
+
+		way_out->left_steps--;
+		switch ((enum instruction_flow)instruction.flow) {
+		case INSTRUCTION_NEXT:
+			break;
+		case INSTRUCTION_CALL:
+			way_note_call(&way->state);
+			way_apply(&way->state, &instruction);
+			if (!way_ends_at(way_out, next))
+				way_push(way_out, next, way->calls + 1, &way->state);
+			return;
+		case INSTRUCTION_BRANCH:
+			way_push(way_out, instruction.target, way->calls, &way->state);
+			break;
+		case INSTRUCTION_JUMP:
+			way->address = instruction.target;
+			continue;
+		case INSTRUCTION_RETURN:
+			way_return(way_out, &way->state);
+			return;
+		case INSTRUCTION_INDIRECT:
+			if (instruction.target || way_has_popped(&way->state))
+				way_return(way_out, &way->state);
+			return;
+		case INSTRUCTION_TRAP:
+		case INSTRUCTION_END:
+			return;
+		}
+		way_apply(&way->state, &instruction);
+		way->address = next;
+	}
+}
+
+/* Takes a way that has passed the fewest calls. */
+static bool way_take(struct way_out *way_out, struct way *way)
+{
+	unsigned best = 0;
+
+	if (!way_out->n_ways)
+		return false;
+	for (unsigned i = 1; i < way_out->n_ways; i++)
+		if (way_out->ways[i].calls < way_out->ways[best].calls)
+			best = i;
+	*way = way_out->ways[best];
+	way_out->ways[best] = way_out->ways[--way_out->n_ways];
+	return true;
+}
+
+static void way_begin(struct way_out *way_out)
+{
+	way_out->n_ways = way_out->n_seen = 0;
+	way_out->left_steps = WAY_MAX_STEPS;
+	way_out->missing = false;
+	memset(way_out->seen, 0, sizeof(way_out->seen));
+	memset(way_out->chunks, 0, sizeof(way_out->chunks));
+	memset(way_out->results, 0, sizeof(way_out->results));
+}
+
+bool way_out_find(struct way_out *way_out, uint64_t address, bool called, struct cfi_rule *rule,
+		  bool *missing)
+{
+	struct way_state start = { .least = WAY_WORD_BYTES, .odd = -1 };
+	const struct way_result *result;
+	struct way way;
+	unsigned calls = WAY_MAX_CALLS;
+
+	for (unsigned i = 0; i < WAY_REGISTERS; i++)
+		if (!called || !(instruction_call_lost >> i & 1))
+			start.regs[i] = (struct way_value){ WAY_REGISTER, (uint8_t)i, 0 };
+	if (called)
+		way_note_call(&start);
+	way_begin(way_out);
+	way_push(way_out, address, 0, &start);
+	while (way_take(way_out, &way) && way.calls <= calls) {
+		way_follow(way_out, &way);
+		if (way_out->results[true].found)
+			calls = way.calls;
+	}
+	*missing = way_out->missing;
+	result = &way_out->results[way_out->results[true].found];
+	*rule = result->rule;
+	return result->found && !result->contradicts;
+}

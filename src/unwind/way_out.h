@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Private to unwinding by instructions: the rule of one address by the code behind it, without the
+ * bounds of its function. The ways from the address to a return say how far the stack pointer is
+ * from the caller's, and which stack words get back into preserved registers:
+ *
+ *   address ─► test ─► jne ─► add $0x18,%rsp ─► pop %rbx ─► pop %rbp ─► ret
+ *                       └───► call ─► ...                      CFA = rsp + 0x18 + 8 + 8 + 8
+ *
+ * Only the pages on the way have to be in the guest's memory. x86-64 only. Resolver's thread;
+ * bounded in time and memory.
+ */
+#ifndef XTOP_UNWIND_WAY_OUT_H
+#define XTOP_UNWIND_WAY_OUT_H
+
+#include "unwind/cfi_table.h"
+#include "xtop/unwind/code.h"
+
+struct way_out;
+
+struct way_out *way_out_create(const struct code_source *source); /* NULL: out of memory */
+void way_out_destroy(struct way_out *way_out);                    /* NULL allowed */
+size_t way_out_memory_bytes(void);
+
+/*
+ * Finds the rule before the instruction at ADDRESS. CALLED: ADDRESS is a return address. Returns
+ * false if no way leads to a return, or if two ways contradict each other. *MISSING: code was
+ * missing, so a later try may find a rule.
+ */
+bool way_out_find(struct way_out *way_out, uint64_t address, bool called, struct cfi_rule *rule,
+		  bool *missing);
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Rules out of the code behind an address: made functions, whose beginnings cannot be read. A rule
+ * has to be right or missing, whatever stands behind the function.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "elf_tables.h"
+#include "tests/support/tap.h"
+#include "unwind/way_out.h"
+#include "xtop/base/limit.h"
+
+#define PLACE 0x1000
+
+struct made_code {
+	const uint8_t *bytes;
+	size_t n;
+	uint64_t missing; /* from here on nothing can be read; 0: all can */
+};
+
+static size_t read_made(void *context, uint64_t address, void *buffer, size_t size_bytes)
+{
+	const struct made_code *code = context;
+	uint64_t at = address - PLACE, end = code->missing ? code->missing - PLACE : code->n;
+
+	if (at >= end)
+		return 0;
+	if (size_bytes > end - at)
+		size_bytes = end - at;
+	memcpy(buffer, code->bytes + at, size_bytes);
+	return size_bytes;
+}
+
+static bool find(struct made_code code, uint64_t address, bool called, struct cfi_rule *rule,
+		 bool *missing)
+{
+	const struct code_source source = { .read = read_made, .context = &code };
+	struct way_out *way_out = way_out_create(&source);
+	bool found = way_out && way_out_find(way_out, address, called, rule, missing);
+
+	way_out_destroy(way_out);
+	return found;
+}
+
+static void check_rule(struct made_code code, bool called, unsigned reg, int offset,
+		       const char *what)
+{
+	struct cfi_rule rule = { .kind = RULE_NONE };
+	bool missing, found = find(code, PLACE, called, &rule, &missing);
+
+	check(found && rule.kind == RULE_CFA && rule.reg == reg && rule.offset == offset,
+	      "%s: the caller's stack pointer is %d bytes above", what, offset);
+}
+
+static void check_no_rule(struct made_code code, bool called, bool is_missing, const char *what)
+{
+	struct cfi_rule rule;
+	bool missing, found = find(code, PLACE, called, &rule, &missing);
+
+	check(!found && missing == is_missing, "%s: no caller is found%s", what,
+	      is_missing ? ", and code is missing" : "");
+}
+
+#define CODE(...)                                                                                  \
+	(struct made_code)                                                                         \
+	{                                                                                          \
+		(const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }), 0      \
+	}
+
+/* The word, counted from the CFA, that RULE takes REG from; 0: none. */
+static int word_of(const struct cfi_rule *rule, enum cfi_preserved slot)
+{
+	return rule->slot[slot] == CFI_RULE_WORDS ? 0 : rule->low + rule->slot[slot];
+}
+
+static void test_registers(void)
+{
+	/* add $0x10,%rsp; pop %rbx; pop %rbp; pop %r12; ret */
+	const struct made_code code = CODE(0x48, 0x83, 0xc4, 0x10, 0x5b, 0x5d, 0x41, 0x5c, 0xc3);
+	struct cfi_rule rule = { .kind = RULE_NONE };
+	bool missing = true;
+
+	check(find(code, PLACE, true, &rule, &missing) && !missing, "a frame is found");
+	check_u64(rule.offset, 0x10 + 3 * 8 + 8, "its size");
+	check(word_of(&rule, PRESERVED_RBX) == -4 && word_of(&rule, PRESERVED_RBP) == -3 &&
+		      word_of(&rule, PRESERVED_R12) == -2 && word_of(&rule, PRESERVED_RETURN) == -1,
+	      "where it has saved rbx, rbp and r12");
+	check(word_of(&rule, PRESERVED_R13) == 0 && rule.unchanged >> REG_R13 & 1,
+	      "r13 stays as it is");
+}
+
+static void test_ways(void)
+{
+	check_rule(CODE(0xc9, 0xc3), true, REG_RBP, 16, "leave; ret");
+	/* lea -0x10(%rbp),%rsp; pop %rbx; pop %r12; pop %rbp; ret */
+	check_rule(CODE(0x48, 0x8d, 0x65, 0xf0, 0x5b, 0x41, 0x5c, 0x5d, 0xc3), true, REG_RBP, 16,
+		   "a stack pointer out of the frame pointer");
+	/* pop %rbx; jmp *0x1000(%rip): a stub of a PLT */
+	check_rule(CODE(0x5b, 0xff, 0x25, 0, 0x10, 0, 0), true, REG_RSP, 16,
+		   "a jump to another function");
+	/* mov %rbx,%rdi; jmp *%rax */
+	check_no_rule(CODE(0x48, 0x89, 0xdf, 0xff, 0xe0), false, false, "a switch");
+	/* push %rax; push %rax; call; pop %rcx; pop %rcx; pop %rbx; ret */
+	check_rule(CODE(0x50, 0x50, 0xe8, 0, 0, 0, 0, 0x59, 0x59, 0x5b, 0xc3), false, REG_RSP, 16,
+		   "an argument on the stack");
+	/* add $0x18,%r15; pop %rbx; ret: PHP's handlers change r15 for their caller */
+	check_rule(CODE(0x49, 0x83, 0xc7, 0x18, 0x5b, 0xc3), true, REG_RSP, 16,
+		   "a register that is not given back");
+	/* jne to the last two; pop %rcx; pop %rcx; pop %rbx; ret; pop %rbx; ret */
+	check_no_rule(CODE(0x75, 0x04, 0x59, 0x59, 0x5b, 0xc3, 0x5b, 0xc3), true, false,
+		      "two returns that contradict each other");
+}
+
+/* Behind a call that never returns lies the code of another function. */
+static void test_calls_without_return(void)
+{
+	/* je 1008; call; pop %rbx; pop %rbp; pop %r12; ret; 1008: pop %rbx; ret */
+	check_rule(CODE(0x74, 0x0a, 0xe8, 0, 0, 0, 0, 0x5b, 0x5d, 0x41, 0x5c, 0xc3, 0x5b, 0xc3),
+		   true, REG_RSP, 16, "the way without a call counts");
+	/* call; nop; pop %rbx; ret */
+	check_no_rule(CODE(0xe8, 0, 0, 0, 0, 0x90, 0x5b, 0xc3), true, false, "a call, a filler");
+	/* call; push %rbx; pop %rbx; ret */
+	check_no_rule(CODE(0xe8, 0, 0, 0, 0, 0x53, 0x5b, 0xc3), true, false,
+		      "a call before a whole function");
+	/* call; pop; pop; ret: the stack pointer is aligned at a call */
+	check_no_rule(CODE(0xe8, 0, 0, 0, 0, 0x5b, 0x5d, 0xc3), true, false,
+		      "a frame that no call can have");
+}
+
+/* jne to a page that is missing; pop %rbx; ret */
+static void test_missing(void)
+{
+	static uint8_t bytes[0x1000] = { 0x0f, 0x85, 0xfa, 0x0f, 0, 0, 0x5b, 0xc3 };
+	struct made_code code = { bytes, sizeof(bytes), 0 };
+
+	check_rule(code, true, REG_RSP, 16, "one way is missing");
+	code.missing = PLACE + 6;
+	check_no_rule(code, true, true, "all ways are missing");
+	code.missing = PLACE;
+	check_no_rule(code, true, true, "the address is missing");
+}
+
+/* Any bytes: the search ends, and says nothing or a rule that a step can carry out. */
+static void test_any_bytes(void)
+{
+	static uint8_t bytes[0x4000];
+	const struct made_code code = { bytes, sizeof(bytes), 0 };
+	uint64_t random = 88172645463325252ULL;
+	unsigned n_found = 0, n_wrong = 0;
+
+	for (unsigned round = 0; round < 20; round++) {
+		for (size_t i = 0; i < sizeof(bytes); i++) {
+			random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+			bytes[i] = (uint8_t)(random >> 56);
+		}
+		for (unsigned i = 0; i < 100; i++) {
+			struct cfi_rule rule;
+			bool missing;
+
+			if (!find(code, PLACE + i * 64, i & 1, &rule, &missing))
+				continue;
+			n_found++;
+			n_wrong += rule.n_words > CFI_RULE_WORDS || rule.low >= 0 ||
+				   (rule.reg != REG_SP && rule.reg != REG_RBP);
+		}
+	}
+	check(!n_wrong, "any bytes: %u rules, and all of them can be used", n_found);
+}
+
+/* Jumps to everywhere: the room for ways and the steps are bounded. */
+static void test_many_ways(void)
+{
+	static uint8_t bytes[0x8000];
+	struct cfi_rule rule;
+	bool missing;
+
+	for (size_t i = 0; i + 6 <= sizeof(bytes); i += 6)
+		memcpy(bytes + i, (const uint8_t[]){ 0x0f, 0x84, 0xfa, 0x1f, 0, 0 }, 6);
+	check(!find((struct made_code){ bytes, sizeof(bytes), 0 }, PLACE, true, &rule, &missing),
+	      "many ways that lead nowhere end");
+}
+
+int main(void)
+{
+	test_registers();
+	test_ways();
+	test_calls_without_return();
+	test_missing();
+	test_any_bytes();
+	test_many_ways();
+	return tap_done();
+}
