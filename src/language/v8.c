@@ -184,6 +184,24 @@ static uint64_t v8_find_shared(const struct runtime_process *process, uint64_t w
 	return v8_read_type(process, shared) == layout->shared ? shared : 0;
 }
 
+/*
+ * The SharedFunctionInfo of the function that the interpreter runs, if its frame has the function's
+ * BytecodeArray; 0: it has not. Most frames have the very one.
+ */
+static uint64_t v8_match_frame(const struct runtime_process *process, const uint64_t *words,
+			       uint64_t shared)
+{
+	uint64_t data = shared ? v8_read(process, shared, V8_SHARED_DATA) : 0, bytecode;
+
+	if (v8_is_object(data) &&
+	    (data == words[FRAME_BYTECODE] || data == words[FRAME_EARLY_BYTECODE]))
+		return shared;
+	bytecode = v8_find_bytecode(process, words);
+	if (bytecode)
+		return v8_has_bytecode(process, data, bytecode) ? shared : 0;
+	return v8_is_small(data) ? shared : 0; /* a built-in function */
+}
+
 /* The SharedFunctionInfo of the JSFunction WORD, if it has BYTECODE; 0: it does not. */
 static uint64_t v8_match_shared(const struct runtime_process *process, uint64_t word,
 				uint64_t bytecode)
@@ -209,18 +227,11 @@ static bool v8_read_words(const struct runtime_native *native, uint64_t words[N_
 static size_t v8_read_builtin(const struct runtime_process *process,
 			      const struct runtime_native *native, struct runtime_frame *frames)
 {
-	uint64_t words[N_FRAME_WORDS], bytecode, shared;
+	uint64_t words[N_FRAME_WORDS], shared;
 
 	if (!v8_read_words(native, words))
 		return 0;
-	bytecode = v8_find_bytecode(process, words);
-	if (bytecode) {
-		shared = v8_match_shared(process, words[FRAME_FUNCTION], bytecode);
-	} else {
-		shared = v8_find_shared(process, words[FRAME_FUNCTION]);
-		if (shared && !v8_is_small(v8_read(process, shared, V8_SHARED_DATA)))
-			shared = 0;
-	}
+	shared = v8_match_frame(process, words, v8_find_shared(process, words[FRAME_FUNCTION]));
 	frames[0] = (struct runtime_frame){ .code = shared, .outermost = true };
 	return 1;
 }
@@ -270,6 +281,7 @@ static size_t v8_read_native(const struct runtime_process *process,
 
 /* --- names ------------------------------------------------------------------------------------ */
 
+/* That this is a SharedFunctionInfo was seen when the frame was read. */
 static bool v8_check_code(const struct runtime_process *process, const struct runtime_frame *frame,
 			  uint64_t *check)
 {
@@ -277,7 +289,7 @@ static bool v8_check_code(const struct runtime_process *process, const struct ru
 	uint64_t words[] = { v8_read(process, frame->code, layout->shared_name),
 			     v8_read(process, frame->code, layout->shared_script) };
 
-	if (v8_read_type(process, frame->code) != layout->shared)
+	if (!frame->code || !words[0])
 		return false;
 	*check = hash_bytes(frame->code, words, sizeof(words));
 	return true;

@@ -10,8 +10,9 @@
  * the next memory_refresh(). When the table is full, everything is forgotten: pages from a thousand
  * reads ago are rarely read again, and page tables are soon copied again.
  *
- * What the walks of page tables have found is kept as well, until a copy changes: a sample reads a
- * few words in each of a few pages, and each walk goes through four tables.
+ * What the walks of page tables have found is kept as well, with the page's copy, until a copy
+ * changes: a sample reads a few words in each of a few pages, and each walk goes through four
+ * tables.
  */
 #include "config.h"
 
@@ -306,22 +307,35 @@ static bool memory_walk_to(struct memory *memory, struct memory_root root, uint6
 	return true;
 }
 
+/* Where the result of the walk for PAGE of ROOT is, or would be. */
+static struct memory_place *memory_find_place(struct memory *memory, struct memory_root root,
+					      uint64_t page)
+{
+	return &memory->places[hash_slot(page ^ root.words[0], MEMORY_PLACES)];
+}
+
+/* Whether PLACE has the result of the walk for PAGE of ROOT. */
+static bool memory_is_place(const struct memory *memory, const struct memory_place *place,
+			    struct memory_root root, uint64_t page)
+{
+	return place->changes == memory->changes && place->page == page &&
+	       place->root.words[0] == root.words[0] && place->root.words[1] == root.words[1];
+}
+
 bool memory_translate(struct memory *memory, struct memory_root root, uint64_t address,
 		      frame_t *frame)
 {
 	uint64_t page = address >> GUEST_PAGE_SHIFT, changes = memory->changes;
-	struct memory_place *place =
-		&memory->places[hash_slot(page ^ root.words[0], MEMORY_PLACES)];
+	struct memory_place *place = memory_find_place(memory, root, page);
 
-	if (place->changes == changes && place->page == page &&
-	    place->root.words[0] == root.words[0] && place->root.words[1] == root.words[1]) {
+	if (memory_is_place(memory, place, root, page)) {
 		*frame = place->frame;
 		return true;
 	}
 	if (!memory_walk_to(memory, root, address, frame))
 		return false;
 	if (!memory->watcher.use && changes == memory->changes)
-		*place = (struct memory_place){ changes, page, root, *frame };
+		*place = (struct memory_place){ changes, page, root, *frame, NULL };
 	return true;
 }
 
@@ -386,9 +400,28 @@ static size_t memory_read_pieces(struct memory *memory, struct memory_root root,
 	return done;
 }
 
+/* memory_read() of bytes of one page. Its copy is found at once if it was read before. */
+static size_t memory_read_page(struct memory *memory, struct memory_root root, uint64_t address,
+			       void *buffer, size_t size_bytes)
+{
+	uint64_t page = address >> GUEST_PAGE_SHIFT;
+	struct memory_place *place = memory_find_place(memory, root, page);
+
+	if (memory_is_place(memory, place, root, page) && place->copy) {
+		memcpy(buffer, place->copy + (address & GUEST_PAGE_MASK), size_bytes);
+		return size_bytes;
+	}
+	size_bytes = memory_read_pieces(memory, root, address, buffer, size_bytes, false);
+	if (size_bytes && memory_is_place(memory, place, root, page))
+		place->copy = memory_probe(memory, place->frame.value)->page;
+	return size_bytes;
+}
+
 size_t memory_read(struct memory *memory, struct memory_root root, uint64_t address, void *buffer,
 		   size_t size_bytes)
 {
+	if (size_bytes <= GUEST_PAGE_SIZE - (address & GUEST_PAGE_MASK))
+		return memory_read_page(memory, root, address, buffer, size_bytes);
 	return memory_read_pieces(memory, root, address, buffer, size_bytes, false);
 }
 

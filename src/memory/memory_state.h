@@ -9,7 +9,7 @@
 #include "xtop/memory/walk.h"
 
 #define MEMORY_SLOTS (2 * MEMORY_CACHE_PAGES)
-#define MEMORY_PLACES 64
+#define MEMORY_PLACES 256
 
 /* The result of a walk for one page. */
 struct memory_place {
@@ -17,6 +17,7 @@ struct memory_place {
 	uint64_t page;    /* number of the page in the address space of ROOT */
 	struct memory_root root;
 	frame_t frame;
+	const char *copy; /* the page's copy; NULL: nothing was read of it since then */
 };
 
 struct memory_slot {
