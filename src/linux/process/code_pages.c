@@ -85,9 +85,7 @@ static uint64_t code_pages_scan_segment(struct code_pages *pages, uint64_t file,
 
 	if (n > max)
 		n = max;
-	for (uint64_t i = 0; i < n; i++)
-		if (!page_cache_find_frame(cache, first + i, &pages->frames[i]))
-			pages->frames[i] = FRAME(0);
+	page_cache_find_frames(cache, first, pages->frames, n);
 	seen.since_ns = memory_now_ns(cache->guest->memory);
 	for (uint64_t i = 0; i < n; i++) {
 		seen.frame = pages->frames[i].value;

@@ -73,27 +73,37 @@ bool page_cache_init(struct page_cache *cache, const struct linux_guest *guest, 
 
 /* --- addresses of pages ----------------------------------------------------------------------- */
 
+/* The address under cache->root of the kernel's page that lies BEHIND pages behind FOLIO's first. */
+static bool page_cache_page_address(const struct page_cache *cache, uint64_t folio, uint64_t behind,
+				    uint64_t *address)
+{
+	const struct linux_guest *guest = cache->guest;
+	unsigned page_bytes = layout_offset(&guest->layout, PAGE_SIZEOF);
+	uint64_t pfn;
+
+	if (!linux_is_kernel_of(guest, folio) || folio < guest->vmemmap ||
+	    (folio - guest->vmemmap) % page_bytes)
+		return false;
+	pfn = (folio - guest->vmemmap) / page_bytes + behind;
+	if (pfn >= PFN_MAX)
+		return false;
+	*address = cache->base + (pfn << arch_page_shift(guest->root));
+	return linux_is_short(guest) || linux_is_kernel(*address);
+}
+
 /* The address under cache->root of the kernel's page INDEX of the file, which is in FOLIO. */
 static bool page_cache_folio_address(const struct page_cache *cache, uint64_t folio, uint64_t index,
 				     uint64_t *address)
 {
 	const struct linux_guest *guest = cache->guest;
-	const struct layout *layout = &guest->layout;
-	unsigned page_bytes = layout_offset(layout, PAGE_SIZEOF);
-	uint64_t first, pfn;
+	uint64_t first;
 
-	if (!linux_is_kernel_of(guest, folio) || folio < guest->vmemmap ||
-	    (folio - guest->vmemmap) % page_bytes)
-		return false;
-	if (!member_read_word(guest, folio,
-			      layout_has(layout, FOLIO_INDEX) ? FOLIO_INDEX : PAGE_INDEX, &first) ||
-	    first > index || index - first >= FOLIO_MAX_PAGES)
-		return false;
-	pfn = (folio - guest->vmemmap) / page_bytes + (index - first);
-	if (pfn >= PFN_MAX)
-		return false;
-	*address = cache->base + (pfn << arch_page_shift(guest->root));
-	return linux_is_short(guest) || linux_is_kernel(*address);
+	return linux_is_kernel_of(guest, folio) &&
+	       member_read_word(guest, folio,
+				layout_has(&guest->layout, FOLIO_INDEX) ? FOLIO_INDEX : PAGE_INDEX,
+				&first) &&
+	       first <= index && index - first < FOLIO_MAX_PAGES &&
+	       page_cache_page_address(cache, folio, index - first, address);
 }
 
 /*
@@ -127,6 +137,66 @@ bool page_cache_find_frame(struct page_cache *cache, uint64_t index, frame_t *fr
 
 	return !page_cache_find(cache, index, &address) &&
 	       memory_translate(cache->guest->memory, cache->root, address, frame);
+}
+
+/* --- many frames ------------------------------------------------------------------------------ */
+
+/* The last leaf of the XArray that was read. */
+struct page_cache_leaf {
+	uint64_t number;  /* of the leaf: index / XARRAY_NODE_SLOTS */
+	bool asked, read; /* read: ENTRIES are those of the leaf */
+	uint64_t entries[XARRAY_NODE_SLOTS];
+};
+
+static void page_cache_read_leaf(const struct page_cache *cache, uint64_t number,
+				 struct page_cache_leaf *leaf)
+{
+	const struct linux_guest *guest = cache->guest;
+	uint64_t pages = cache->mapping + layout_offset(&guest->layout, MAPPING_PAGES), next;
+	uint64_t index = number * XARRAY_NODE_SLOTS;
+
+	if (leaf->asked && leaf->number == number)
+		return;
+	leaf->asked = true;
+	leaf->number = number;
+	leaf->read = xarray_read_leaf(guest, pages, &index, leaf->entries, &next) &&
+		     index / XARRAY_NODE_SLOTS == number;
+}
+
+/*
+ * Whether the entry of SLOT is a folio of one page. A larger one has siblings after it, or, before
+ * 5.17, the same entry in all of its slots (Linux commit 6b24ca4a1a8d ("mm: Use multi-index entries
+ * in the page cache")).
+ */
+static bool page_cache_is_single(const struct page_cache_leaf *leaf, unsigned slot)
+{
+	uint64_t entry = leaf->entries[slot];
+	uint64_t after = slot + 1 < XARRAY_NODE_SLOTS ? leaf->entries[slot + 1] : 0;
+
+	return !xarray_is_value(entry) && !xarray_is_internal(entry) &&
+	       !xarray_is_internal(after) && after != entry &&
+	       (!slot || leaf->entries[slot - 1] != entry);
+}
+
+void page_cache_find_frames(struct page_cache *cache, uint64_t index, frame_t *frames, size_t n)
+{
+	unsigned log = arch_page_shift(cache->guest->root) - GUEST_PAGE_SHIFT;
+	struct page_cache_leaf leaf = { .asked = false };
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t at = index + i, page = at >> log, address;
+		unsigned slot = page % XARRAY_NODE_SLOTS;
+
+		frames[i] = FRAME(0);
+		page_cache_read_leaf(cache, page / XARRAY_NODE_SLOTS, &leaf);
+		if (!leaf.read || (leaf.entries[slot] && !page_cache_is_single(&leaf, slot)))
+			page_cache_find_frame(cache, at, &frames[i]);
+		else if (leaf.entries[slot] &&
+			 page_cache_page_address(cache, leaf.entries[slot], 0, &address))
+			memory_translate(cache->guest->memory, cache->root,
+					 address + ((at & ((1U << log) - 1)) << GUEST_PAGE_SHIFT),
+					 &frames[i]);
+	}
 }
 
 /* --- bytes ------------------------------------------------------------------------------------ */

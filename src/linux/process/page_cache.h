@@ -33,6 +33,12 @@ bool page_cache_init(struct page_cache *cache, const struct linux_guest *guest, 
  * is not there; nothing is counted then.
  */
 bool page_cache_find_frame(struct page_cache *cache, uint64_t index, frame_t *frame);
+/*
+ * The FRAMES of N pages from INDEX on, 0 for pages that are not there. A page that stands alone in
+ * its leaf is believed without its struct page, which is many reads less: check what counts by
+ * page_cache_find_frame().
+ */
+void page_cache_find_frames(struct page_cache *cache, uint64_t index, frame_t *frames, size_t n);
 /* The bytes of the file. Valid as long as CACHE, which must not move. */
 struct bytes page_cache_bytes(struct page_cache *cache);
 

@@ -6,6 +6,7 @@
 
 #include "linux/process/page_cache.h"
 #include "linux/process/perf_map.h"
+#include "linux/process/xarray.h"
 #include "tests/support/made_linux.h"
 #include "tests/support/tap.h"
 
@@ -377,6 +378,53 @@ static void test_frames(struct fixture *fixture)
 	made_linux_destroy(fixture->made);
 }
 
+/* The number of pages, of the first N, whose frames are those that a look at each page finds. */
+static unsigned count_same_frames(struct fixture *fixture, unsigned n)
+{
+	frame_t frames[2 * XARRAY_NODE_SLOTS], frame;
+	unsigned same = 0;
+
+	page_cache_find_frames(&fixture->cache, 0, frames, n);
+	for (unsigned i = 0; i < n; i++) {
+		if (!page_cache_find_frame(&fixture->cache, i, &frame))
+			frame = FRAME(0);
+		same += frames[i].value == frame.value;
+	}
+	return same;
+}
+
+/*
+ * Pages one by one, a folio of two with a sibling, one of two as kernels before 5.17 have it, a
+ * hole, a shadow, and a page in the next leaf.
+ */
+static void test_many_frames(struct fixture *fixture)
+{
+	uint64_t inode, root, nodes[2], memory, folio;
+
+	begin(fixture);
+	inode = open_inode(fixture, 2 * XARRAY_NODE_SLOTS * PAGE);
+	root = made_xa_node(fixture->made, 6);
+	made_xa_head(fixture->made, inode, made_xa_entry(root));
+	for (unsigned i = 0; i < 2; i++) {
+		nodes[i] = made_xa_node(fixture->made, 0);
+		made_xa_slot(fixture->made, root, i, made_xa_entry(nodes[i]));
+	}
+	for (unsigned i = 0; i < 50; i++)
+		made_xa_slot(fixture->made, nodes[0], i, made_folio(fixture->made, i, 1, &memory));
+	folio = made_folio(fixture->made, 52, 2, &memory);
+	made_xa_slot(fixture->made, nodes[0], 52, folio);
+	made_xa_slot(fixture->made, nodes[0], 53, 52 << 2 | 2);
+	folio = made_folio(fixture->made, 54, 2, &memory);
+	made_xa_slot(fixture->made, nodes[0], 54, folio);
+	made_xa_slot(fixture->made, nodes[0], 55, folio);
+	made_xa_slot(fixture->made, nodes[0], 57, 3);
+	made_xa_slot(fixture->made, nodes[1], 63, made_folio(fixture->made, 127, 1, &memory));
+	check_u64(count_same_frames(fixture, 2 * XARRAY_NODE_SLOTS), 2 * XARRAY_NODE_SLOTS,
+		  "the frames of many pages are those of each");
+	check_u64(count_same_frames(fixture, 3), 3, "those of a few pages, too");
+	made_linux_destroy(fixture->made);
+}
+
 /* --- what holes cost -------------------------------------------------------------------------- */
 
 #define LARGE_PAGES 4096 /* 16 MiB, side by side */
@@ -436,6 +484,7 @@ int main(void)
 
 	test_cost(&fixture);
 	test_frames(&fixture);
+	test_many_frames(&fixture);
 	test_sizes(&fixture);
 	test_high(&fixture);
 	test_folios(&fixture, false);

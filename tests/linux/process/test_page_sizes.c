@@ -131,7 +131,8 @@ static bool reads(struct fixture *fixture, uint64_t offset, size_t n)
 static void test_cache(struct fixture *fixture, const struct size *size)
 {
 	uint64_t page = 1ULL << size->page_shift, n = page >> GUEST_PAGE_SHIFT;
-	frame_t frame = FRAME(0);
+	frame_t frame = FRAME(0), frames[PAGES << (16 - GUEST_PAGE_SHIFT)];
+	uint64_t same = 0;
 
 	begin(fixture, size);
 	check(reads(fixture, 0, PAGES * page), "%s: the whole file", size->name);
@@ -147,6 +148,13 @@ static void test_cache(struct fixture *fixture, const struct size *size)
 		      !page_cache_find_frame(&fixture->cache, 2 * n - 1, &frame) &&
 		      page_cache_find_frame(&fixture->cache, 2 * n, &frame),
 	      "%s: a hole is as large as a page", size->name);
+	page_cache_find_frames(&fixture->cache, 0, frames, PAGES * n);
+	for (uint64_t i = 0; i < PAGES * n; i++) {
+		frame = FRAME(0);
+		page_cache_find_frame(&fixture->cache, i, &frame);
+		same += frames[i].value == frame.value;
+	}
+	check_u64(same, PAGES * n, "the frames of all pages are those of each");
 	memory_destroy(fixture->guest.memory);
 }
 
