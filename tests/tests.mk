@@ -22,6 +22,8 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/http_server.c \
 	tests/support/live_memory.c \
 	tests/support/live_process.c \
+	tests/support/tape.c \
+	tests/support/tape.h \
 	tests/support/live_stack.c \
 	tests/support/made_go_thread.c \
 	tests/support/made_arm32.c \
@@ -45,7 +47,7 @@ EXTRA_DIST += tests/recordings/sizes tests/demo tests/check tests/analyze tests/
 	tests/readers/run tests/readers/work.go $(wildcard $(srcdir)/tests/readers/*.js) \
 	$(addprefix tests/cli/,tap.sh completion diff errors json libraries lines metrics old-linux profile push replay rights service) \
 	tests/metrics/alerts.test.yml tests/push/profile.proto tests/push/otlp.proto tests/push/otlp_folded.awk \
-	tests/language/Loops.java tests/language/Work.java tests/unwind/arm64 tests/unwind/protected tests/unwind/steps tests/unwind/steps_work.c tests/unwind/steps_work.cc tests/unwind/computed.sh tests/unwind/recorded/tiny-nofp.rec tests/unwind/recorded/tiny-nofp.elf
+	tests/language/Loops.java tests/language/Work.java tests/language/tapes tests/unwind/arm64 tests/unwind/protected tests/unwind/steps tests/unwind/steps_work.c tests/unwind/steps_work.cc tests/unwind/computed.sh tests/unwind/recorded/tiny-nofp.rec tests/unwind/recorded/tiny-nofp.elf
 
 # The first two write recordings of made-up guests, on which tests/cli runs xtop; the third a profile
 # in each format, which tests/readers opens with the programs that read them; the fourth what tests/cli
@@ -170,6 +172,7 @@ check_PROGRAMS += \
 	tests/language/test_php \
 	tests/language/test_python \
 	tests/language/test_ruby \
+	tests/language/test_tapes \
 	tests/language/test_v8 \
 	tests/sample/test_budget \
 	tests/sample/test_control \

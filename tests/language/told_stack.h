@@ -12,6 +12,7 @@
 
 #include "language/language_ops.h"
 #include "tests/support/live_process.h"
+#include "tests/support/tape.h"
 #include "tests/support/tap.h"
 
 #define TOLD_N_WORDS ((SAMPLE_STACK_LIMIT_BYTES + 4096) / sizeof(uint64_t))
@@ -148,10 +149,21 @@ static inline bool told_check_program_by(told_check_fn *check_stack, char *const
 	return found;
 }
 
+/* told_check_stack(), and writes a tape of what it reads to the folder XTOP_TAPES. */
+static inline void told_make_tape(struct live_process *live, const char *version, const char *told)
+{
+	struct tape *tape = live->runtime ? tape_start(live) : NULL;
+
+	told_check_stack(live, version, told);
+	if (tape)
+		tape_stop(tape, live, getenv("XTOP_TAPES"), version, told);
+}
+
 /* told_check_program_by() for a language whose frames a recipe copies. */
 static inline bool told_check_program(char *const argv[], const char *version)
 {
-	return told_check_program_by(told_check_stack, argv, version);
+	return told_check_program_by(getenv("XTOP_TAPES") ? told_make_tape : told_check_stack, argv,
+				     version);
 }
 
 /* Whether a folder of PATH has the program NAME. */

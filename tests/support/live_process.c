@@ -77,6 +77,8 @@ static void live_find_runtime(struct live_process *process, const char *path, ui
 
 	if (!error && elf_get_loads(&file, &loads))
 		process->runtime = runtime_find(&file, strrchr(path, '/') + 1);
+	if (process->runtime)
+		snprintf(process->file, sizeof(process->file), "%s", path);
 	if (process->runtime && !loads_bias(&loads, start, 0, &process->bias))
 		process->bias = 0;
 	error_destroy(error);

@@ -28,6 +28,7 @@ struct live_process {
 	struct runtime
 		*runtime; /* the runtime of its program, or of one of its libraries; or NULL */
 	uint64_t bias;    /* the bias of the runtime's file */
+	char file[512];   /* path of the runtime's file */
 };
 
 /*

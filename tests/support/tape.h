@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What reading the frames of a program has read of its process and of its runtime's file, kept as a
+ * text, so that the same is read again on a machine without the program:
+ *
+ *   program NAME     the program's version
+ *   file NAME        the runtime's file
+ *   bias, thread     numbers of struct live_process
+ *   told LINE        what the program has told of its stack
+ *   f, m             an offset in the file or an address of the process, and bytes that were read there.
+ *                    Other bytes of the page are 0; without such a line there is no page
+ */
+#ifndef TESTS_TAPE_H
+#define TESTS_TAPE_H
+
+#include "tests/support/live_process.h"
+
+struct tape;
+
+/* From now on keeps what is read of PROCESS. Its runtime is found anew. */
+struct tape *tape_start(struct live_process *process);
+/* Writes the tape to FOLDER, and ends it. The process has no more memory then. */
+void tape_stop(struct tape *tape, struct live_process *process, const char *folder,
+	       const char *program, const char *told);
+
+/* Makes a process of the file PATH. False: it is no tape. */
+bool tape_open(const char *path, struct live_process *process, struct tape **tapep);
+const char *tape_program(const struct tape *tape);
+const char *tape_told(const struct tape *tape);
+void tape_close(struct tape *tape, struct live_process *process);
+
+#endif
