@@ -73,7 +73,7 @@ bool page_cache_init(struct page_cache *cache, const struct linux_guest *guest, 
 
 /* --- addresses of pages ----------------------------------------------------------------------- */
 
-/* The address under cache->root of the kernel's page that lies BEHIND pages behind FOLIO's first. */
+/* The address under cache->root of the page that lies BEHIND pages behind the first one of FOLIO. */
 static bool page_cache_page_address(const struct page_cache *cache, uint64_t folio, uint64_t behind,
 				    uint64_t *address)
 {
@@ -143,7 +143,7 @@ bool page_cache_find_frame(struct page_cache *cache, uint64_t index, frame_t *fr
 
 /* The last leaf of the XArray that was read. */
 struct page_cache_leaf {
-	uint64_t number;  /* of the leaf: index / XARRAY_NODE_SLOTS */
+	uint64_t number;  /* the leaf's indices / XARRAY_NODE_SLOTS */
 	bool asked, read; /* read: ENTRIES are those of the leaf */
 	uint64_t entries[XARRAY_NODE_SLOTS];
 };
