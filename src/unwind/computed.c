@@ -395,6 +395,16 @@ static struct cfi_hit *computed_way_at(const struct computed *computed, uint32_t
 	return &computed->work->ways[hash_slot(offset, COMPUTED_WAYS)];
 }
 
+/* Creates work->way_out. Returns false if there is none for this code, or if memory is out. */
+static bool computed_has_way_out(struct computed *computed)
+{
+	struct computed_work *work = computed->work;
+
+	if (!work->way_out && computed->source.arch == ARCH_X86)
+		work->way_out = way_out_create(&computed->source);
+	return work->way_out;
+}
+
 /*
  * Follows the code behind OFFSET to a return. CALLED: a return address is one byte behind OFFSET.
  * Returns false if no way leads there. *MISSING then tells whether code was missing.
@@ -410,11 +420,7 @@ static bool computed_find_way(struct computed *computed, uint32_t offset, bool c
 	*missing = false;
 	if (hit->offset == offset)
 		return hit->rule;
-	if (computed->source.arch != ARCH_X86)
-		return false;
-	if (!work->way_out)
-		work->way_out = way_out_create(&computed->source);
-	if (!work->way_out)
+	if (!computed_has_way_out(computed))
 		return false;
 	found = way_out_find(work->way_out, computed->base + offset + called, called, &rule,
 			     missing);
@@ -487,6 +493,9 @@ computed_read_rule(struct computed *computed, uint32_t offset, bool called, stru
 	rule = computed_rows_find_rule(&computed->work->rows, offset);
 	if (!rule && way->offset == offset)
 		rule = way->rule;
+	if (!rule && called && computed_has_way_out(computed) &&
+	    way_out_ends_thread(computed->work->way_out, computed->base + offset + 1))
+		rule = cfi_builder_number(&computed->work->rules, &cfi_rule_outermost);
 	if (rule || !computed->source.turn || computed_is_known(computed, offset))
 		*hit = (struct cfi_hit){ offset, rule };
 	return rule;

@@ -30,6 +30,9 @@
 #define WAY_CHUNKS          32
 #define WAY_CHUNK_BYTES     512 /* a part of a page */
 #define WAY_MAX_OFFSET      (1 << 24)
+#define WAY_EXIT_BYTES      7 /* mov and syscall */
+#define WAY_EXIT_BEFORE     4 /* instructions up to the exit, which set its argument */
+#define WAY_HLT             0xf4
 #define WAY_MAX_INSTRUCTION 15 /* Intel SDM vol. 2, §2.3.11 */
 
 enum way_kind {
@@ -119,21 +122,31 @@ static const struct way_chunk *way_find_chunk(struct way_out *way_out, uint64_t 
 	return chunk->n ? chunk : NULL;
 }
 
-static bool way_decode(struct way_out *way_out, uint64_t address, struct instruction *instruction)
+/* Reads the bytes of one instruction, or fewer if code is missing. Returns their number. */
+static size_t way_read(struct way_out *way_out, uint64_t address,
+		       uint8_t bytes[WAY_MAX_INSTRUCTION])
 {
-	uint8_t bytes[WAY_MAX_INSTRUCTION];
 	size_t n = 0;
 
-	while (n < sizeof(bytes)) {
+	while (n < WAY_MAX_INSTRUCTION) {
 		const struct way_chunk *chunk = way_find_chunk(way_out, address + n);
 		size_t at = (size_t)(address + n) % WAY_CHUNK_BYTES, piece;
 
 		if (!chunk || at >= chunk->n)
 			break;
-		piece = chunk->n - at < sizeof(bytes) - n ? chunk->n - at : sizeof(bytes) - n;
+		piece = chunk->n - at < WAY_MAX_INSTRUCTION - n ? chunk->n - at
+								: WAY_MAX_INSTRUCTION - n;
 		memcpy(bytes + n, chunk->bytes + at, piece);
 		n += piece;
 	}
+	return n;
+}
+
+static bool way_decode(struct way_out *way_out, uint64_t address, struct instruction *instruction)
+{
+	uint8_t bytes[WAY_MAX_INSTRUCTION];
+	size_t n = way_read(way_out, address, bytes);
+
 	return n && instruction_x86_decode(bytes, n, address, instruction);
 }
 
@@ -447,6 +460,33 @@ static void way_begin(struct way_out *way_out)
 	memset(way_out->seen, 0, sizeof(way_out->seen));
 	memset(way_out->chunks, 0, sizeof(way_out->chunks));
 	memset(way_out->results, 0, sizeof(way_out->results));
+}
+
+/* hlt stands in _start, exit behind clone(): Linux arch/x86/entry/syscalls/syscall_64.tbl. */
+bool way_out_ends_thread(struct way_out *way_out, uint64_t address)
+{
+	static const uint8_t exits[][WAY_EXIT_BYTES] = {
+		{ 0xb8, 60, 0, 0, 0, 0x0f, 0x05 }, /* mov $60,%eax; syscall */
+		{ 0xb8, 231, 0, 0, 0, 0x0f, 0x05 },
+	};
+	uint8_t bytes[WAY_MAX_INSTRUCTION] = { 0 };
+
+	way_begin(way_out);
+	for (unsigned i = 0; i < WAY_EXIT_BEFORE; i++) {
+		size_t n = way_read(way_out, address, bytes);
+		struct instruction instruction;
+
+		if (n >= WAY_EXIT_BYTES && (memcmp(bytes, exits[0], WAY_EXIT_BYTES) == 0 ||
+					    memcmp(bytes, exits[1], WAY_EXIT_BYTES) == 0))
+			return true;
+		if (!i && n && bytes[0] == WAY_HLT)
+			return way_ends_at(way_out, address + 1);
+		if (!n || !instruction_x86_decode(bytes, n, address, &instruction) ||
+		    instruction.flow != INSTRUCTION_NEXT)
+			return false;
+		address += instruction.length;
+	}
+	return false;
 }
 
 bool way_out_find(struct way_out *way_out, uint64_t address, bool called, struct cfi_rule *rule,

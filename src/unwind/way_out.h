@@ -29,5 +29,10 @@ size_t way_out_memory_bytes(void);
  */
 bool way_out_find(struct way_out *way_out, uint64_t address, bool called, struct cfi_rule *rule,
 		  bool *missing);
+/*
+ * Whether the thread ends at ADDRESS, to which its first function returns: by hlt at the end of a
+ * function, or by Linux's exit or exit_group.
+ */
+bool way_out_ends_thread(struct way_out *way_out, uint64_t address);
 
 #endif

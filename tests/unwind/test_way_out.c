@@ -129,6 +129,31 @@ static void test_calls_without_return(void)
 		      "a frame that no call can have");
 }
 
+static void check_end(struct made_code code, bool ends, const char *what)
+{
+	const struct code_source source = { .read = read_made, .context = &code };
+	struct way_out *way_out = way_out_create(&source);
+
+	check(way_out && way_out_ends_thread(way_out, PLACE) == ends, "%s: the thread %s", what,
+	      ends ? "ends" : "goes on");
+	way_out_destroy(way_out);
+}
+
+static void test_ends(void)
+{
+	check_end(CODE(0xf4, 0x66, 0x90), true, "hlt, a filler: _start");
+	check_end(CODE(0xf4, 0xeb, 0xfd), false, "hlt, jmp: a kernel that is idle");
+	/* mov %rax,%rdi; mov $60,%eax; syscall */
+	check_end(CODE(0x48, 0x89, 0xc7, 0xb8, 60, 0, 0, 0, 0x0f, 0x05, 0xc3), true,
+		  "behind clone()");
+	check_end(CODE(0x31, 0xff, 0xb8, 231, 0, 0, 0, 0x0f, 0x05), true, "exit_group");
+	check_end(CODE(0x31, 0xff, 0xb8, 61, 0, 0, 0, 0x0f, 0x05, 0x5b, 0xc3), false,
+		  "another system call");
+	/* je over the exit */
+	check_end(CODE(0x74, 0x09, 0x31, 0xff, 0xb8, 60, 0, 0, 0, 0x0f, 0x05, 0x5b, 0xc3), false,
+		  "an exit on one of two ways");
+}
+
 /* jne to a page that is missing; pop %rbx; ret */
 static void test_missing(void)
 {
@@ -187,6 +212,7 @@ int main(void)
 	test_registers();
 	test_ways();
 	test_calls_without_return();
+	test_ends();
 	test_missing();
 	test_any_bytes();
 	test_many_ways();
