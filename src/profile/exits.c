@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/run_waits.h"
+#include "profile/time_histogram.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/base/hash.h"
 
@@ -36,23 +38,16 @@ enum {
 	EVENT_64 = 0x100,
 	EVENT_NESTED = 0x400,
 };
-enum { RUNSTATE_RUNNING, RUNSTATE_RUNNABLE };
 
-#define EXITS_STEPS   8 /* steps of a histogram in each power of two */
-#define EXITS_BUCKETS (EXITS_LOG2 * EXITS_STEPS)
-#define EXITS_WORDS   10  /* the longest record */
-#define EXITS_GAP_NS  1e9 /* an exit that lasts longer has lost its entry */
+#define EXITS_WORDS   10   /* the longest record */
+#define EXITS_GAP_NS  1e9  /* an exit that lasts longer has lost its entry */
 #define EXITS_MOST_NS 1e18 /* longer times are cut: they might not fit into a uint64_t */
-
-struct exits_histogram {
-	uint32_t counts[EXITS_BUCKETS];
-};
 
 struct exits_entry {
 	struct exits_row row;
 	struct exits_weight last; /* the total at the last table */
 	double live_count;        /* row.live.count before it is rounded */
-	struct exits_histogram times;
+	struct time_histogram times;
 };
 
 struct exits_pair {
@@ -72,12 +67,6 @@ struct exits_cpu {
 	size_t left_bytes;
 };
 
-struct exits_vcpu {
-	struct exits_wakes wakes;
-	struct exits_histogram times;
-	uint64_t runnable; /* TSC since when it waits; 0: it does not, or nobody saw it */
-};
-
 struct exits {
 	uint64_t half_life_ns;
 	uint32_t domid;
@@ -91,8 +80,7 @@ struct exits {
 	struct exits_entry *entries;
 	struct exits_pair *pairs;
 	struct hash_table entry_index, pair_index;
-	unsigned n_vcpus;
-	struct exits_vcpu vcpus[GUEST_MAX_VCPUS];
+	struct run_waits waits;
 	struct exits_cpu cpus[EXITS_MAX_CPUS];
 };
 
@@ -122,6 +110,7 @@ void exits_destroy(struct exits *exits)
 		return;
 	hash_table_deinit(&exits->entry_index);
 	hash_table_deinit(&exits->pair_index);
+	run_waits_deinit(&exits->waits);
 	free(exits->entries);
 	free(exits->pairs);
 	free(exits);
@@ -136,7 +125,7 @@ void exits_reset(struct exits *exits)
 	exits->past_ns = 0;
 	exits->last_span_ns = exits->live_span_ns = 0;
 	exits->records = exits->lost = exits->bad = exits->refused = 0;
-	memset(exits->vcpus, 0, sizeof(exits->vcpus));
+	run_waits_reset(&exits->waits);
 }
 
 static double exits_ns(const struct exits *exits, uint64_t from, uint64_t to)
@@ -150,39 +139,11 @@ void exits_set_host(struct exits *exits, uint32_t domid, uint64_t khz, bool is_v
 	/* Xen may not have traced for a while: that time does not count, and ends no wait. */
 	exits->past_ns += exits_ns(exits, exits->first, exits->newest);
 	exits->first = exits->newest = 0;
-	for (unsigned i = 0; i < exits->n_vcpus; i++)
-		exits->vcpus[i].runnable = 0;
+	run_waits_begin(&exits->waits, exits->ns_per_cycle);
 	exits->domid = domid;
 	exits->ns_per_cycle = khz ? 1e6 / (double)khz : 0;
 	exits->is_vmx = is_vmx;
 	memset(exits->cpus, 0, sizeof(exits->cpus));
-}
-
-/* --- histograms ------------------------------------------------------------------------------- */
-
-static unsigned histogram_bucket(double ns)
-{
-	double at = ns > 1 ? log2(ns) * EXITS_STEPS : 0;
-
-	return at < EXITS_BUCKETS - 1 ? (unsigned)at : EXITS_BUCKETS - 1;
-}
-
-/* The upper end of the bucket in which the share of all times is reached; LONGEST bounds it. */
-static uint64_t histogram_quantile(const struct exits_histogram *times, double share,
-				   uint64_t longest_ns)
-{
-	uint64_t all = 0, sum = 0, ns;
-
-	for (unsigned i = 0; i < EXITS_BUCKETS; i++)
-		all += times->counts[i];
-	for (unsigned i = 0; i < EXITS_BUCKETS; i++) {
-		sum += times->counts[i];
-		if (!all || (double)sum < share * (double)all)
-			continue;
-		ns = (uint64_t)exp2((double)(i + 1) / EXITS_STEPS);
-		return ns < longest_ns ? ns : longest_ns;
-	}
-	return longest_ns;
 }
 
 /* --- sums ------------------------------------------------------------------------------------- */
@@ -278,7 +239,7 @@ static void exits_count(const struct exits_batch *batch, const struct exit_reaso
 
 	if (entry) {
 		exits_weigh(&entry->row.total, ns);
-		entry->times.counts[histogram_bucket(ns)]++;
+		time_histogram_add(&entry->times, ns);
 		if (ns > (double)entry->row.longest_ns)
 			entry->row.longest_ns = (uint64_t)ns;
 		pair = exits_find_or_add_cause(
@@ -399,29 +360,13 @@ static void exits_add_pv(const struct exits_batch *batch, const struct exits_rec
 
 /* --- run states ------------------------------------------------------------------------------- */
 
-static void exits_end_wait(const struct exits_batch *batch, struct exits_vcpu *vcpu, uint64_t tsc,
-			   uint32_t by)
-{
-	double ns = exits_ns(batch->exits, vcpu->runnable, tsc);
-
-	if (!vcpu->runnable || !tsc)
-		return;
-	vcpu->wakes.count++;
-	vcpu->wakes.ns += ns;
-	vcpu->times.counts[histogram_bucket(ns)]++;
-	if (ns > (double)vcpu->wakes.longest_ns) {
-		vcpu->wakes.longest_ns = (uint64_t)ns;
-		vcpu->wakes.longest_by = by;
-	}
-}
-
 static void exits_add_runstate(const struct exits_batch *batch, const struct exits_record *record)
 {
 	struct exits *exits = batch->exits;
 	struct exits_cpu *cpu = batch->cpu;
 	unsigned before = record->event >> 8 & 3, now = record->event >> 4 & 3;
 	uint16_t number, domid;
-	struct exits_vcpu *vcpu;
+	struct run_change change;
 	uint32_t by = cpu->is_known ? cpu->domid : UINT32_MAX;
 
 	if (!record->n) {
@@ -430,10 +375,10 @@ static void exits_add_runstate(const struct exits_batch *batch, const struct exi
 	}
 	number = (uint16_t)record->words[0];
 	domid = (uint16_t)(record->words[0] >> 16);
-	if (before == RUNSTATE_RUNNING && cpu->is_known && cpu->domid == domid &&
+	if (before == RUN_STATE_RUNNING && cpu->is_known && cpu->domid == domid &&
 	    cpu->vcpu == number)
 		exits_end(batch, record->tsc);
-	if (now == RUNSTATE_RUNNING) {
+	if (now == RUN_STATE_RUNNING) {
 		cpu->is_known = true;
 		cpu->domid = domid;
 		cpu->vcpu = number;
@@ -441,12 +386,9 @@ static void exits_add_runstate(const struct exits_batch *batch, const struct exi
 	}
 	if (domid != exits->domid || number >= GUEST_MAX_VCPUS)
 		return;
-	vcpu = &exits->vcpus[number];
-	if (number >= exits->n_vcpus)
-		exits->n_vcpus = number + 1U;
-	if (now == RUNSTATE_RUNNING)
-		exits_end_wait(batch, vcpu, record->tsc, by);
-	vcpu->runnable = now == RUNSTATE_RUNNABLE ? record->tsc : 0;
+	change = (struct run_change){ record->tsc, number, (uint8_t)before, (uint8_t)now, by, 0 };
+	if (record->tsc && !run_waits_add(&exits->waits, &change))
+		exits->refused++;
 }
 
 static void exits_add_record(const struct exits_batch *batch, const struct exits_record *record)
@@ -474,8 +416,9 @@ static void exits_add_record(const struct exits_batch *batch, const struct exits
 	/* What came before may have been the beginning of what never came. */
 	exits->lost += record->n ? record->words[0] : 1;
 	batch->cpu->is_out = false;
-	for (unsigned i = 0; i < exits->n_vcpus; i++)
-		exits->vcpus[i].runnable = 0;
+	run_waits_add(&exits->waits,
+		      &(struct run_change){ .tsc = record->tsc ? record->tsc : exits->newest,
+					    .vcpu = UINT16_MAX });
 }
 
 /*
@@ -528,6 +471,7 @@ void exits_add(struct exits *exits, unsigned cpu, const void *bytes, size_t size
 		exits->bad++;
 		return;
 	}
+	run_waits_pass(&exits->waits, exits->newest, exits->ns_per_cycle);
 	batch.cpu = &exits->cpus[cpu];
 	taken = exits_take_rest(&batch, next, size_bytes);
 	for (next += taken, size_bytes -= taken; size_bytes;
@@ -735,7 +679,7 @@ static bool exits_fill(const struct exits *exits, struct exits_table *table)
 
 		table->rows[i] = entry->row;
 		table->rows[i].p99_ns =
-			histogram_quantile(&entry->times, 0.99, entry->row.longest_ns);
+			time_histogram_quantile(&entry->times, 0.99, entry->row.longest_ns);
 	}
 	for (size_t i = 0; i < table->n_causes; i++)
 		table->causes[i] = exits->pairs[i].cause;
@@ -755,20 +699,7 @@ struct exits_table *exits_get(struct exits *exits)
 	table->lost = exits->lost;
 	table->bad = exits->bad;
 	table->refused = exits->refused;
-	table->n_vcpus = exits->n_vcpus;
-	for (unsigned i = 0; i < exits->n_vcpus; i++) {
-		const struct exits_vcpu *vcpu = &exits->vcpus[i];
-
-		for (unsigned j = 0; j < EXITS_BUCKETS; j++)
-			table->wakes_log2[j / EXITS_STEPS] += vcpu->times.counts[j];
-		table->wakes[i] = vcpu->wakes;
-		if (!vcpu->wakes.longest_ns)
-			table->wakes[i].longest_by = UINT32_MAX;
-		table->wakes[i].p50_ns =
-			histogram_quantile(&vcpu->times, 0.5, vcpu->wakes.longest_ns);
-		table->wakes[i].p99_ns =
-			histogram_quantile(&vcpu->times, 0.99, vcpu->wakes.longest_ns);
-	}
+	run_waits_get(&exits->waits, table);
 	if (exits_fill(exits, table))
 		return table;
 	exits_table_destroy(table);

@@ -36,12 +36,16 @@ libxtop_a_SOURCES += \
 	src/profile/resolver.c \
 	src/profile/resolver_snapshots.c \
 	src/profile/resolver_state.h \
+	src/profile/run_waits.c \
+	src/profile/run_waits.h \
 	src/profile/runtimes.c \
 	src/profile/runtimes.h \
 	src/profile/sample_log.c \
 	src/profile/seen_code.c \
 	src/profile/seen_code.h \
 	src/profile/snapshot.c \
+	src/profile/time_histogram.c \
+	src/profile/time_histogram.h \
 	src/profile/translate.c \
 	src/profile/wait_sites.c \
 	src/profile/xen_rows.c \

@@ -89,6 +89,18 @@ static struct exits_table *add_all(struct exits *exits, size_t piece_bytes)
 	return exits_get(exits);
 }
 
+/* Afterwards the trace goes on for a second: then the order of all of it is known. */
+static struct exits_table *add_settled(struct exits *exits, size_t piece_bytes)
+{
+	uint64_t tsc = now + 1000000 * US;
+	const uint32_t later[] = { 0x90021002, (uint32_t)tsc, (uint32_t)(tsc >> 32), GUEST << 16 };
+
+	exits_table_destroy(add_all(exits, piece_bytes));
+	for (unsigned i = 0; i < 2; i++)
+		exits_add(exits, 0, later, sizeof(later), name_page, NULL);
+	return exits_get(exits);
+}
+
 static struct exits *make_exits(bool is_vmx)
 {
 	struct exits *exits;
@@ -168,7 +180,7 @@ static void test_exits(void)
 	put_all();
 	for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
 		struct exits *exits = make_exits(false);
-		struct exits_table *table = add_all(exits, pieces[i]);
+		struct exits_table *table = add_settled(exits, pieces[i]);
 		struct exits_table *copy = exits_table_copy(table, SIZE_MAX, SIZE_MAX);
 
 		exits_table_destroy(table);
@@ -239,7 +251,7 @@ static void test_waits(void)
 		put_runstate(GUEST, 0, 1, 0);
 		put_runstate(GUEST, 0, 0, 2);
 	}
-	table = add_all(exits, 0);
+	table = add_settled(exits, 0);
 	for (unsigned i = 0; i < EXITS_LOG2; i++)
 		n += table->wakes_log2[i];
 	check(table->wakes[0].count == 3 && n == 3, "%" PRIu64 " waits", n);
@@ -247,6 +259,66 @@ static void test_waits(void)
 	      table->wakes[0].longest_ns);
 	check(table->wakes_log2[9] == 1 && table->wakes_log2[10] == 1 && table->wakes_log2[12] == 1,
 	      "each has its power of two");
+	exits_table_destroy(table);
+	exits_destroy(exits);
+}
+
+/* Adds run states of vCPU 0 as CPU's buffer has them: pairs of a time in us and "from to". */
+static void add_buffer(struct exits *exits, unsigned cpu, size_t n, const unsigned (*changes)[3])
+{
+	begin();
+	for (size_t i = 0; i < n; i++) {
+		now = (2000 + changes[i][0]) * US;
+		put_runstate(GUEST, 0, changes[i][1], changes[i][2]);
+	}
+	exits_add(exits, cpu, words, n_words * 4, name_page, NULL);
+}
+
+/* CPU 0 wakes the vCPU, which runs on CPU 1. Their buffers are read one after the other. */
+static void test_two_cpus(void)
+{
+	static const unsigned wakes[][3] = { { 100, 2, 1 }, { 300, 2, 1 }, { 500, 2, 1 } };
+	static const unsigned runs[][3] = { { 110, 1, 0 }, { 200, 0, 2 }, { 330, 1, 0 },
+					    { 400, 0, 1 }, { 405, 1, 0 }, { 450, 0, 2 },
+					    { 499, 1, 0 }, /* by another clock, and before 500 */
+					    { 600, 0, 2 } };
+
+	for (unsigned order = 0; order < 2; order++) {
+		struct exits *exits = make_exits(false);
+		struct exits_table *table;
+
+		if (order == 0)
+			add_buffer(exits, 0, 3, wakes);
+		add_buffer(exits, 1, 8, runs);
+		if (order == 1)
+			add_buffer(exits, 0, 3, wakes);
+		n_words = 0;
+		table = add_settled(exits, 0);
+		check(table->wakes[0].count == 4 && fabs(table->wakes[0].ns - 45000) < 1,
+		      "waits over two buffers, order %u: %" PRIu64 ", %.0f ns", order,
+		      table->wakes[0].count, table->wakes[0].ns);
+		check_u64(table->wakes[0].longest_ns, 30000, "the longest of them");
+		exits_table_destroy(table);
+		exits_destroy(exits);
+	}
+}
+
+/* So many changes at one time that not all can be kept. */
+static void test_many_changes(void)
+{
+	struct exits *exits = make_exits(false);
+	struct exits_table *table;
+
+	for (unsigned round = 0; round < 30; round++) {
+		begin();
+		for (unsigned i = 0; i < 5000; i++)
+			put_runstate(GUEST, 0, i % 2, !(i % 2));
+		exits_add(exits, 0, words, n_words * 4, name_page, NULL);
+	}
+	n_words = 0;
+	table = add_settled(exits, 0);
+	check(table->wakes[0].count > 60000 && !table->refused, "%" PRIu64 " of 75,000 waits",
+	      table->wakes[0].count);
 	exits_table_destroy(table);
 	exits_destroy(exits);
 }
@@ -313,7 +385,7 @@ static void test_long_wait(void)
 	put_runstate(GUEST, 0, 2, 1);
 	now += UINT64_MAX / 2;
 	put_runstate(GUEST, 0, 1, 0);
-	table = add_all(exits, 0);
+	table = add_settled(exits, 0);
 	check(table->wakes[0].longest_ns == 1000000000000000000ULL,
 	      "a wait that fits in no number is cut: %" PRIu64 " ns", table->wakes[0].longest_ns);
 	exits_table_destroy(table);
@@ -342,6 +414,8 @@ static void test_pause(void)
 	table = add_all(exits, 0);
 	check(fabs(table->span_ns - 100e3) < 1 && fabs(table->live_span_ns - 100e3) < 1,
 	      "the pause is no time of the trace: %.0f ns", table->span_ns);
+	exits_table_destroy(table);
+	table = add_settled(exits, 0);
 	check_u64(table->wakes[0].count, 0, "waits that ended while nobody traced");
 	exits_table_destroy(table);
 	exits_destroy(exits);
@@ -412,6 +486,8 @@ int main(void)
 	test_lost();
 	test_emulated();
 	test_waits();
+	test_two_cpus();
+	test_many_changes();
 	test_pause();
 	test_rare();
 	test_rename();

@@ -179,6 +179,28 @@ static void test_filter(void)
 	scene_close(&scene);
 }
 
+/* Nobody takes time, and nothing exits: the first head is that of the vCPUs. */
+static void test_alone(void)
+{
+	struct snapshot *snapshot;
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	snapshot = fixture_snapshot(&scene.fixture, 2);
+	snapshot->run->takers = make_takers();
+	snapshot->run->takers->n_takers = 0;
+	snapshot->run->exits = make_exits(&scene.fixture, 0);
+	snapshot->run->exits->n_rows = snapshot->run->exits->n_causes = 0;
+	ui_show(scene.ui, snapshot);
+	scene_keys(&scene, 80, 24, "T");
+	screen_contains(&scene, 80, 24, "vCPU  CPU  Steal", true);
+	screen_contains(&scene, 80, 24, "Neighbour", false);
+	scene_keys(&scene, 80, 24, "O");
+	screen_contains(&scene, 80, 24, "vCPU      Waits", true);
+	screen_contains(&scene, 80, 24, "Reason, functions", false);
+	scene_close(&scene);
+}
+
 /* Multiplies what came since the start. */
 static void multiply(struct exits_table *table, unsigned factor)
 {
@@ -250,6 +272,7 @@ int main(void)
 	test_takers();
 	test_exits();
 	test_filter();
+	test_alone();
 	test_range();
 	test_nothing();
 	return tap_done();

@@ -369,7 +369,7 @@ static const struct {
 	[EXITS_BY_LONGEST] = { "Longest", 45, 0 },
 };
 
-static void exits_draw_header(const struct view_exits *exits, struct canvas *canvas, int row)
+static void exits_draw_columns(const struct view_exits *exits, struct canvas *canvas, int row)
 {
 	bool narrow = canvas_columns(canvas) < NARROW;
 
@@ -389,13 +389,22 @@ static void exits_draw_header(const struct view_exits *exits, struct canvas *can
 		   STYLE_HEADER, "Reason, functions");
 }
 
-static void exits_draw_head(struct canvas *canvas, int row, unsigned part)
+static void exits_draw_later_head(struct canvas *canvas, int row, unsigned part)
 {
 	canvas_fill(canvas, row, 0, canvas_columns(canvas), STYLE_HEADER);
 	canvas_put(canvas, row, 1, canvas_columns(canvas) - 1, STYLE_HEADER,
 		   part == EXITS_VCPUS ? "vCPU      Waits      Mean   Median      99 %  Longest"
 					 "  Who ran then"
 				       : "Waits that took from, to      Waits");
+}
+
+static void exits_draw_head(const struct view_exits *exits, struct canvas *canvas, int row,
+			    unsigned part)
+{
+	if (part == EXITS_REASONS)
+		exits_draw_columns(exits, canvas, row);
+	else
+		exits_draw_later_head(canvas, row, part);
 }
 
 static void exits_draw_row(struct view *view, const struct ui_model *model,
@@ -490,7 +499,7 @@ static void exits_draw(struct view *view, const struct ui_model *model, struct c
 {
 	struct view_exits *exits = view_exits(view);
 	const char *obstacle = exits_find_obstacle(model);
-	const struct rows_drawing drawing = { view, exits_draw_row, exits_draw_head };
+	const struct rows_drawing drawing = { view, exits_draw_row, exits_draw_later_head };
 	size_t page = area.rows > 5 ? (size_t)area.rows - 5 : 0;
 	int row = area.row;
 
@@ -500,7 +509,7 @@ static void exits_draw(struct view *view, const struct ui_model *model, struct c
 	}
 	exits_draw_summary(exits, model, canvas, row++);
 	exits_draw_longest(model, canvas, row++);
-	exits_draw_header(exits, canvas, row++);
+	exits_draw_head(exits, canvas, row++, rows_show(&exits->rows, page));
 	rows_draw(&exits->rows, &drawing, model, canvas, row, page);
 }
 

@@ -49,10 +49,17 @@ const struct rows_row *rows_selected(const struct rows *rows)
 	return rows->list.selected < rows->n ? &rows->rows[rows->list.selected] : NULL;
 }
 
-/* Whether a head stands before ROW. */
+/* Whether a head stands before ROW. The head of the first row on the screen is the caller's. */
 static bool rows_has_head(const struct rows *rows, size_t row)
 {
-	return row && row < rows->n && rows->rows[row].part != rows->rows[row - 1].part;
+	return row > rows->list.top && row < rows->n &&
+	       rows->rows[row].part != rows->rows[row - 1].part;
+}
+
+unsigned rows_show(struct rows *rows, size_t page)
+{
+	list_show(&rows->list, page);
+	return rows->n ? rows->rows[rows->list.top].part : 0;
 }
 
 int rows_draw(struct rows *rows, const struct rows_drawing *drawing, const struct ui_model *model,

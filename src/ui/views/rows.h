@@ -41,8 +41,13 @@ struct rows_drawing {
 	rows_draw_head_fn *draw_head; /* NULL: there is one part */
 };
 /*
- * Draws the rows around the selected one from LINE on, as many as PAGE, besides the heads. Returns
- * the line after them.
+ * Chooses PAGE rows around the selected one. Returns the part of the first one, whose head the
+ * caller draws; 0 if there are no rows.
+ */
+unsigned rows_show(struct rows *rows, size_t page);
+/*
+ * Draws the rows around the selected one from LINE on, as many as PAGE, besides the heads of later
+ * parts. Returns the line after them.
  */
 int rows_draw(struct rows *rows, const struct rows_drawing *drawing, const struct ui_model *model,
 	      struct canvas *canvas, int line, size_t page);

@@ -256,15 +256,14 @@ static void takers_draw(struct view *view, const struct ui_model *model, struct 
 		return;
 	}
 	takers_draw_summary(takers_of(model), model->shares.totals, canvas, row++);
-	takers_draw_head(canvas, row++, TAKERS_TAKERS);
 	for (size_t i = 0; i < takers->advice.n; i++)
 		lines += takers_count_lines(takers->advice.lines[i], area.columns - 2);
 	/* Where there is little room, some rows are worth more than all of the advice. */
 	if (rows > TAKERS_FEW_ROWS)
 		rows = rows - lines > TAKERS_FEW_ROWS ? rows - lines : TAKERS_FEW_ROWS;
-	row = rows_draw(&takers->rows, &drawing, model, canvas, row,
-			rows > 1 ? (size_t)rows - 1 : 0) +
-	      1;
+	rows = rows > 1 ? rows - 1 : 0;
+	takers_draw_head(canvas, row++, rows_show(&takers->rows, (size_t)rows));
+	row = rows_draw(&takers->rows, &drawing, model, canvas, row, (size_t)rows) + 1;
 	for (size_t i = 0; i < takers->advice.n && row < area.row + area.rows; i++)
 		row = takers_draw_advice(takers->advice.lines[i], canvas, area, row);
 }

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Waits for a physical CPU; see run_waits.h. */
+#include "config.h"
+
+#include "profile/run_waits.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xtop/base/vector.h"
+
+/*
+ * How much later than a change another CPU's earlier change may be read. The reader looks at all
+ * buffers each 10 ms; a buffer of 128 KiB, in which the changes would wait longer, is full by then
+ * where much happens.
+ */
+#define RUN_WAITS_LATE_NS 200e6
+#define RUN_WAITS_LONG_NS 1e18 /* longer times are cut: they might not fit into a uint64_t */
+#define RUN_WAITS_MAX     LIMIT(65536, 64) /* changes that are kept */
+
+void run_waits_deinit(struct run_waits *waits)
+{
+	free(waits->changes);
+}
+
+/* --- in the order of time --------------------------------------------------------------------- */
+
+/* VCPU waited until TSC; BY ran on its CPU then. */
+static void run_waits_end(struct run_waits_vcpu *vcpu, uint64_t tsc, uint32_t by,
+			  double ns_per_cycle)
+{
+	double cycles = tsc > vcpu->runnable ? (double)(tsc - vcpu->runnable) : 0;
+	double ns = fmin(cycles * ns_per_cycle, RUN_WAITS_LONG_NS);
+
+	vcpu->wakes.count++;
+	vcpu->wakes.ns += ns;
+	time_histogram_add(&vcpu->times, ns);
+	if (ns <= (double)vcpu->wakes.longest_ns)
+		return;
+	vcpu->wakes.longest_ns = (uint64_t)ns;
+	vcpu->wakes.longest_by = by;
+}
+
+/* Where the clocks of two CPUs differ a little, a vCPU seems to run before it was runnable. */
+static void run_waits_look(struct run_waits *waits, const struct run_change *change,
+			   double ns_per_cycle)
+{
+	struct run_waits_vcpu *vcpu = &waits->vcpus[change->vcpu];
+	bool is_early = vcpu->runs_early;
+
+	vcpu->runs_early = false;
+	switch (change->is) {
+	case RUN_STATE_RUNNABLE:
+		vcpu->runnable = change->tsc;
+		if (!is_early || change->was == RUN_STATE_RUNNING)
+			return;
+		run_waits_end(vcpu, change->tsc, UINT32_MAX, ns_per_cycle);
+		break;
+	case RUN_STATE_RUNNING:
+		vcpu->runs_early = !vcpu->runnable;
+		if (vcpu->runnable)
+			run_waits_end(vcpu, change->tsc, change->by, ns_per_cycle);
+		break;
+	default:
+		break;
+	}
+	vcpu->runnable = 0;
+}
+
+static void run_waits_forget(struct run_waits *waits)
+{
+	for (unsigned i = 0; i < waits->n_vcpus; i++) {
+		waits->vcpus[i].runnable = 0;
+		waits->vcpus[i].runs_early = false;
+	}
+}
+
+static int run_waits_compare(const void *pointer_a, const void *pointer_b)
+{
+	const struct run_change *a = pointer_a, *b = pointer_b;
+
+	if (a->tsc != b->tsc)
+		return a->tsc < b->tsc ? -1 : 1;
+	return (a->number > b->number) - (a->number < b->number);
+}
+
+/* Looks at the changes that are older than TSC. */
+static void run_waits_settle(struct run_waits *waits, uint64_t tsc, double ns_per_cycle)
+{
+	size_t i = 0;
+
+	if (!waits->n)
+		return;
+	qsort(waits->changes, waits->n, sizeof(*waits->changes), run_waits_compare);
+	for (; i < waits->n && waits->changes[i].tsc < tsc; i++)
+		if (waits->changes[i].vcpu == UINT16_MAX)
+			run_waits_forget(waits);
+		else
+			run_waits_look(waits, &waits->changes[i], ns_per_cycle);
+	waits->n -= i;
+	memmove(waits->changes, waits->changes + i, waits->n * sizeof(*waits->changes));
+}
+
+/* --- records ---------------------------------------------------------------------------------- */
+
+bool run_waits_add(struct run_waits *waits, const struct run_change *change)
+{
+	if (!vector_reserve(waits->changes, waits->capacity, waits->n + 1))
+		return false;
+	waits->changes[waits->n] = *change;
+	waits->changes[waits->n++].number = waits->next_number++;
+	if (change->vcpu != UINT16_MAX && change->vcpu >= waits->n_vcpus)
+		waits->n_vcpus = change->vcpu + 1U;
+	return true;
+}
+
+void run_waits_pass(struct run_waits *waits, uint64_t tsc, double ns_per_cycle)
+{
+	double late = ns_per_cycle > 0 ? RUN_WAITS_LATE_NS / ns_per_cycle : 0;
+	uint64_t cycles = late < (double)tsc ? (uint64_t)late : tsc;
+
+	if (waits->n >= RUN_WAITS_MAX)
+		cycles = 0;
+	else if (tsc >= waits->settled && tsc - waits->settled < cycles / 2)
+		return;
+	waits->settled = tsc;
+	run_waits_settle(waits, tsc - cycles, ns_per_cycle);
+}
+
+void run_waits_begin(struct run_waits *waits, double ns_per_cycle)
+{
+	run_waits_settle(waits, UINT64_MAX, ns_per_cycle);
+	run_waits_forget(waits);
+	waits->settled = 0;
+}
+
+void run_waits_reset(struct run_waits *waits)
+{
+	waits->n = 0;
+	memset(waits->vcpus, 0, sizeof(waits->vcpus));
+}
+
+void run_waits_get(const struct run_waits *waits, struct exits_table *table)
+{
+	table->n_vcpus = waits->n_vcpus;
+	for (unsigned i = 0; i < waits->n_vcpus; i++) {
+		const struct run_waits_vcpu *vcpu = &waits->vcpus[i];
+		struct exits_wakes *wakes = &table->wakes[i];
+
+		for (unsigned j = 0; j < TIME_HISTOGRAM_BUCKETS; j++)
+			table->wakes_log2[j / TIME_HISTOGRAM_STEPS] += vcpu->times.counts[j];
+		*wakes = vcpu->wakes;
+		if (!wakes->longest_ns)
+			wakes->longest_by = UINT32_MAX;
+		wakes->p50_ns = time_histogram_quantile(&vcpu->times, 0.5, wakes->longest_ns);
+		wakes->p99_ns = time_histogram_quantile(&vcpu->times, 0.99, wakes->longest_ns);
+	}
+}

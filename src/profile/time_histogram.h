@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How often times were how long, in steps of an eighth of a power of two. Any thread. */
+#ifndef PROFILE_TIME_HISTOGRAM_H
+#define PROFILE_TIME_HISTOGRAM_H
+
+#include "xtop/profile/exits.h"
+
+#define TIME_HISTOGRAM_STEPS   8 /* in each power of two */
+#define TIME_HISTOGRAM_BUCKETS (EXITS_LOG2 * TIME_HISTOGRAM_STEPS)
+
+struct time_histogram {
+	uint32_t counts[TIME_HISTOGRAM_BUCKETS];
+};
+
+void time_histogram_add(struct time_histogram *times, double ns);
+/* The upper end of the bucket in which SHARE of all times is reached; LONGEST_NS bounds it. */
+uint64_t time_histogram_quantile(const struct time_histogram *times, double share,
+				 uint64_t longest_ns);
+
+#endif
