@@ -222,6 +222,7 @@ check_PROGRAMS += \
 	tests/elf/test_elf_host \
 	tests/elf/test_elf_host_refused \
 	tests/elf/test_elf_lines \
+	tests/elf/test_elf_main \
 	tests/elf/test_elf_package \
 	tests/elf/test_elf_segments \
 	tests/unwind/test_cfi \

@@ -13,6 +13,7 @@ libxtop_a_SOURCES += \
 	src/elf/elf_line_symbols.h \
 	src/elf/elf_lines.c \
 	src/elf/elf_machine.h \
+	src/elf/elf_main.c \
 	src/elf/elf_notes.c \
 	src/elf/elf_pages.c \
 	src/elf/elf_ranges.c \

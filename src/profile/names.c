@@ -201,6 +201,23 @@ void names_reset_places(struct names *names)
 
 /* --- names without a symbol ------------------------------------------------------------------- */
 
+/* Names the two functions that a program's entry leads to. False: START is that of another one. */
+static bool names_fill_beginning(struct names *names, struct name_slot *slot,
+				 const struct mapping *mapping, uint64_t start)
+{
+	const struct image *image = mapping->image;
+	struct symtab_entry entry = { .start = start };
+
+	if (!image->main || (start != image->main && start != image->entry))
+		return false;
+	entry.name = start == image->main ? "main" : "_start";
+	slot->answer.quality = NAME_SYMBOL;
+	slot->answer.distance = (uint32_t)(slot->address - mapping->bias - start);
+	slot->answer.frame =
+		names_intern_symbol(names, slot->answer.kind, &entry, mapping->image, start);
+	return true;
+}
+
 /*
  * Names an address "libc.so.6+0x27240", by a place in the file, which is the same in every process.
  * The place is where the function begins, so all its addresses are one frame. If nothing tells
@@ -222,6 +239,8 @@ static void names_fill_offset(struct names *names, struct name_slot *slot,
 						       address, &start, &end)
 				  ? NAME_FUNCTION
 				  : NAME_OFFSET;
+	if (names_fill_beginning(names, slot, mapping, start))
+		return;
 	offset = start + mapping->bias - mapping->start + mapping->file_offset;
 	snprintf(name, sizeof(name), "%s+0x%llx", image->name, (unsigned long long)offset);
 	build_id_to_text(&image->build_id, build_id);

@@ -178,7 +178,7 @@ static struct seen_bounds seen_find_bounds(const struct seen_sample *sample)
 		bounds.start = entry.start;
 		bounds.end = entry.end;
 		bounds.unknown = false;
-	} else if (sample->quality == NAME_FUNCTION && bounds.mapping && bounds.mapping->image &&
+	} else if (sample->quality <= NAME_FUNCTION && bounds.mapping && bounds.mapping->image &&
 		   unwind_tables_guess_function(
 			   image_tables(bounds.mapping->image,
 					sample->address - bounds.mapping->bias, &low, &high),

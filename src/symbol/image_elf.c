@@ -185,6 +185,8 @@ static void image_set_names(struct image *image, const struct image_names *names
 static void image_read_notes(struct image *image, struct elf_file *file)
 {
 	elf_find_init(file, &image->init, &image->fini);
+	image->main = elf_find_main(file);
+	image->entry = image->main ? file->header.e_entry : 0;
 	if (!image->runtime)
 		image->runtime = runtime_find(file, image->name);
 	elf_find_build_id(file, &image->build_id);

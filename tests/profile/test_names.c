@@ -158,6 +158,22 @@ static void check_places(const struct space *space)
 	check_place(first, "libx.so+0x1100 (0x1110)", "a sample of 30 ticks outweighs 20 of one");
 }
 
+/* A program's file whose entry leads to the second function, main(). */
+static void check_beginnings(const struct space *space, struct image *image)
+{
+	const struct name_answer *answer;
+
+	begin();
+	image->entry = PROGRAM_TEXT + 0x100;
+	image->main = PROGRAM_TEXT + 0x180;
+	answer = names_find(names, space, CODE + 0x1bf, FRAME_KIND_USERLAND, true, 1);
+	check_string(text_of(answer->frame), "main", "main() needs no symbol");
+	check(answer->quality == NAME_SYMBOL && answer->distance == 0x3f, "a name, and a place in it");
+	check_string(text_of(find(space, CODE + 0x104)), "_start", "nor does _start()");
+	check_string(text_of(find(space, CODE + 0x140)), "libx.so+0x1140", "other code does");
+	end();
+}
+
 /*
  * Two functions of 0x40 bytes, with code that has no entry between them: all addresses of one have
  * one name. PROGRAM_TEXT is at PROGRAM_TEXT_OFFSET in the file.
@@ -198,6 +214,7 @@ static void test_functions(void)
 	check(answer->quality == NAME_OFFSET, "no function is known there");
 	check_places(space);
 	end();
+	check_beginnings(space, image);
 	space_destroy(space);
 	image_unref(image);
 }

@@ -156,6 +156,11 @@ void elf_find_init(struct elf_file *file, uint64_t *init, uint64_t *fini);
 void elf_find_exports(struct elf_file *file, const char *const *names, size_t n,
 		      uint64_t *addresses);
 
+/* --- elf_main.c ------------------------------------------------------------------------------- */
+
+/* The address of main(), by the code at the file's entry: x86-64 and arm64. 0: it is not known. */
+uint64_t elf_find_main(struct elf_file *file);
+
 /* --- elf_notes.c ------------------------------------------------------------------------------ */
 
 /* Finds the file's build-id. A *BUILD_ID of size 0 means that the file has none. */
