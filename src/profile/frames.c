@@ -345,7 +345,9 @@ static uint32_t frames_add(struct frames *frames, const struct frame_function *f
 	new.file = frames_keep_file(frames, function->file);
 	new.hypercall = frame_names_hypercall(&new);
 	new.loop = new.kind == FRAME_KIND_USERLAND &&runtime_is_loop(new.raw_name);
-	new.program = new.kind == FRAME_KIND_USERLAND && runtime_names_program(new.raw_name);
+	/* A symbol may have such a name, too: its file has a build-id, or could have one. */
+	new.program = new.kind == FRAME_KIND_USERLAND && !function->build &&
+		      runtime_names_program(new.raw_name);
 	*frame = new;
 	if (new.name != new.raw_name) /* best effort: without memory two functions may look alike */
 		hash_table_add(&frames->shown, frames_hash_shown(frames, &new), frames->n);

@@ -192,6 +192,26 @@ static void test_overloads(void)
 	frames_destroy(frames);
 }
 
+/* A function of a program, and a symbol that has such a name. */
+static void test_programs(void)
+{
+	const struct build_id none = { .size_bytes = 0 };
+	struct frame_function symbol = { FRAME_KIND_USERLAND, "[py] main", "app", 0x1000, &none,
+					 NULL };
+	struct frames *frames;
+	uint32_t program;
+
+	must(frames_create(NULL, &frames));
+	program = frames_intern(frames, FRAME_KIND_USERLAND, "[py] main", "app.py", 3);
+	check(frames_get(frames, program)->program, "a function of a program");
+	check(!frames_get(frames, frames_intern_function(frames, &symbol))->program,
+	      "a symbol with such a name is none");
+	check(!frames_get(frames, frames_intern(frames, FRAME_KIND_KERNEL, "[py] main", "", 3))
+		       ->program,
+	      "nor is a function of the kernel");
+	frames_destroy(frames);
+}
+
 int main(void)
 {
 	struct frames *frames;
@@ -207,5 +227,6 @@ int main(void)
 	frames_destroy(NULL);
 	test_text_full();
 	test_files();
+	test_programs();
 	return tap_done();
 }
