@@ -8,7 +8,7 @@
 
 #include <glob.h>
 
-#include "tests/language/told_stack.h"
+#include "tests/language/told_native.h"
 
 int main(void)
 {
@@ -20,11 +20,18 @@ int main(void)
 	if (!check(glob(pattern, 0, NULL, &found) == 0, "there are tapes"))
 		return tap_done();
 	for (size_t i = 0; i < found.gl_pathc; i++) {
+		const struct runtime_native *frames;
 		struct live_process process;
 		struct tape *tape;
+		size_t n;
 
-		if (check(tape_open(found.gl_pathv[i], &process, &tape), "%s is a tape",
-			  strrchr(found.gl_pathv[i], '/') + 1))
+		if (!check(tape_open(found.gl_pathv[i], &process, &tape), "%s is a tape",
+			   strrchr(found.gl_pathv[i], '/') + 1))
+			continue;
+		n = tape_frames(tape, &frames);
+		if (n)
+			told_check_tape(&process, frames, n, tape_program(tape), tape_told(tape));
+		else
 			told_check_stack(&process, tape_program(tape), tape_told(tape));
 		tape_close(tape, &process);
 	}

@@ -139,6 +139,8 @@ static bool check_program_by(told_check_fn *check_stack, const char *node, const
 	char *const argv[] = { (char *)node, (char *)"-e", (char *)program, NULL };
 	char name[64];
 
+	if (getenv("XTOP_TAPES") && check_stack == told_check_native)
+		check_stack = told_make_native_tape;
 	snprintf(name, sizeof(name), "%s, %s", node, label);
 	return told_check_program_by(check_stack, argv, name);
 }

@@ -151,4 +151,100 @@ static inline void told_check_native(struct live_process *live, const char *vers
 	told_check_thread(live, live->pid, "", version, told);
 }
 
+/* Describes the frames that have functions. Returns how many there are. */
+static inline size_t told_list_frames(const struct told_native *native,
+				      struct runtime_native frames[UNWIND_MAX_FRAMES])
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < native->stack.n_frames; i++) {
+		const struct unwind_frame *frame = &native->stack.frames[i];
+		const struct mapping *mapping = space_find(native->space, unwind_frame_code(frame));
+
+		if (native->program.n && native->program.counts[i])
+			frames[n++] = (struct runtime_native){
+				.vcpu = native->vcpu,
+				.address = frame->address,
+				.frame_pointer = frame->frame_pointer,
+				.interrupted = !(frame->flags & FRAME_RETURN),
+				.compiled = mapping && mapping->kind == MAPPING_ANONYMOUS,
+				.linked = true,
+			};
+	}
+	return n;
+}
+
+/* Compares the functions of the FRAMES of a tape. */
+static inline void told_check_tape(const struct live_process *live,
+				   const struct runtime_native *frames, size_t n,
+				   const char *version, const char *told)
+{
+	static struct runtime_frame found[RUNTIME_MAX_FRAMES];
+	struct runtime_process process = { .runtime = live->runtime,
+					   .bias = live->bias,
+					   .memory = live->memory,
+					   .root = live->root };
+	struct runtime_name name;
+	char seen[8192] = "";
+	size_t length = 0;
+
+	check(runtime_prepare(&process), "%s: it is prepared", version);
+	for (size_t i = 0; i < n; i++) {
+		size_t n_found =
+			runtime_read_native(&process, &frames[i], found, RUNTIME_MAX_FRAMES);
+
+		for (size_t k = 0; k < n_found; k++)
+			if (runtime_read_name(&process, &found[k], &name))
+				length += (size_t)snprintf(seen + length, sizeof(seen) - length,
+							   "%s %s %u %u\n", name.function,
+							   name.file, name.line,
+							   runtime_read_line(&process, &found[k]));
+	}
+	if (!check(told_is_same(told, seen), "%s: all functions are the program's", version))
+		printf("# seen:\n%s# told:\n%s", seen, told);
+	free(process.state);
+}
+
+/* How many lines of TOLD are of the program's own text, or of functions of V8. */
+static inline size_t told_count_own(const char *told)
+{
+	size_t n = 0;
+
+	for (; *told; told += strcspn(told, "\n") + 1, n++)
+		if (!told_is_line("* * [eval] *", told) && !told_is_line("* * [eval]", told) &&
+		    !told_is_line("* * ", told))
+			break;
+	return n;
+}
+
+/* Writes a tape of the program's own functions to the folder XTOP_TAPES. */
+static inline void told_make_native_tape(struct live_process *live, const char *version,
+					 const char *told)
+{
+	static struct runtime_native frames[UNWIND_MAX_FRAMES];
+	static struct told_native native;
+	size_t n_own = told_count_own(told), n_functions = 0, n = 0, length = 0;
+	struct tape *tape;
+	char own[8192];
+
+	told_native_init(&native, live);
+	if (told_native_look(&native, live, live->pid))
+		told_list_frames(&native, frames);
+	for (unsigned i = 0; i < native.stack.n_frames && native.program.n; i++) {
+		if (n_functions + native.program.counts[i] > n_own)
+			break;
+		n_functions += native.program.counts[i];
+		n += native.program.counts[i] > 0;
+	}
+	for (size_t i = 0; i < n_functions; i++)
+		length += strcspn(told + length, "\n") + 1;
+	snprintf(own, sizeof(own), "%.*s", (int)length, told);
+	tape = tape_start(live);
+	if (n)
+		tape_keep_stack(tape, native.vcpu, frames[n - 1].frame_pointer + 16, frames, n);
+	told_check_tape(live, frames, n, version, own);
+	told_native_deinit(&native);
+	tape_stop(tape, live, getenv("XTOP_TAPES"), version, own);
+}
+
 #endif

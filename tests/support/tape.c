@@ -15,11 +15,13 @@
 #include "xtop/elf/elf.h"
 
 #define TAPE_MAX_PAGES 512
+#define TAPE_MAX_FRAMES  256
+#define TAPE_STACK_BYTES 65536
 #define TAPE_RUN_BYTES 256 /* in one line */
 #define TAPE_GAP       8   /* zeros within a line */
 
 struct tape_page {
-	char space; /* 'f' or 'm' */
+	char space; /* 'f', 'm' or 's' */
 	uint64_t number;
 	uint8_t bytes[GUEST_PAGE_SIZE]; /* those that were read */
 };
@@ -30,6 +32,15 @@ struct tape {
 	int file; /* the runtime's file, while the tape is made */
 	struct bytes bytes;
 	char program[64], name[256], told[8192];
+	uint64_t stack_pointer; /* 0: no stack is kept */
+	struct runtime_native frames[TAPE_MAX_FRAMES];
+	size_t n_frames;
+	/* for a reader of the tape: a vCPU with the stack */
+	struct {
+		struct sample_vcpu head;
+		struct sample_stack stack;
+		char bytes[TAPE_STACK_BYTES];
+	} vcpu;
 };
 
 static struct tape_page *tape_find(struct tape *tape, char space, uint64_t number)
@@ -115,6 +126,36 @@ struct tape *tape_start(struct live_process *process)
 	return tape;
 }
 
+void tape_keep_stack(struct tape *tape, const struct sample_vcpu *vcpu, uint64_t end,
+		     const struct runtime_native *frames, size_t n)
+{
+	const struct sample_stack *stack = sample_first_stack(vcpu);
+	uint64_t left = stack->size_bytes;
+
+	if (end - stack->address < left)
+		left = end - stack->address;
+	tape->stack_pointer = stack->address;
+	for (uint64_t done = 0, piece; done < left; done += piece) {
+		piece = tape_piece(stack->address + done, left - done);
+		tape_keep(tape, 's', stack->address + done, (const char *)(stack + 1) + done,
+			  piece);
+	}
+	tape->n_frames = n < TAPE_MAX_FRAMES ? n : TAPE_MAX_FRAMES;
+	memcpy(tape->frames, frames, tape->n_frames * sizeof(*frames));
+}
+
+static void tape_write_frames(FILE *out, const struct tape *tape)
+{
+	fprintf(out, "stack %llx\n", (unsigned long long)tape->stack_pointer);
+	for (size_t i = 0; i < tape->n_frames; i++) {
+		const struct runtime_native *frame = &tape->frames[i];
+
+		fprintf(out, "frame %llx %llx %d%d%d %llx\n", (unsigned long long)frame->address,
+			(unsigned long long)frame->frame_pointer, frame->interrupted,
+			frame->compiled, frame->linked, (unsigned long long)frame->vcpu->regs.rdi);
+	}
+}
+
 /* How many bytes of PAGE from I on make a line: up to the last one that is not 0 nearby. */
 static size_t tape_count_run(const struct tape_page *page, size_t i)
 {
@@ -152,10 +193,15 @@ static void tape_write_page(FILE *out, const struct tape_page *page)
 void tape_stop(struct tape *tape, struct live_process *process, const char *folder,
 	       const char *program, const char *told)
 {
-	char path[512];
+	char path[512], *comma;
 	FILE *out;
 
 	snprintf(path, sizeof(path), "%s/%s.tape", folder, program);
+	comma = strstr(path, ", "); /* "node12, interpreted" */
+	if (comma)
+		memmove(comma, comma + 1, strlen(comma));
+	if (comma)
+		*comma = '-';
 	out = fopen(path, "we");
 	if (!out)
 		abort();
@@ -163,6 +209,8 @@ void tape_stop(struct tape *tape, struct live_process *process, const char *fold
 		(unsigned long long)process->bias, (unsigned long long)process->thread_pointer);
 	for (const char *line = told; *line; line += strcspn(line, "\n") + 1)
 		fprintf(out, "told %.*s\n", (int)strcspn(line, "\n"), line);
+	if (tape->stack_pointer)
+		tape_write_frames(out, tape);
 	for (size_t i = 0; i < tape->n_pages; i++)
 		tape_write_page(out, &tape->pages[i]);
 	fclose(out);
@@ -212,6 +260,44 @@ static void tape_read_bytes(struct tape *tape, char space, uint64_t at, const ch
 	tape_keep(tape, space, at, bytes, n);
 }
 
+static void tape_read_frame(struct tape *tape, const char *line)
+{
+	unsigned long long address, frame_pointer, rdi;
+	char flags[4];
+
+	if (tape->n_frames == TAPE_MAX_FRAMES ||
+	    sscanf(line, "frame %llx %llx %3s %llx", &address, &frame_pointer, flags, &rdi) != 4)
+		return;
+	tape->vcpu.head.regs.rdi = rdi;
+	tape->frames[tape->n_frames++] = (struct runtime_native){
+		.vcpu = &tape->vcpu.head,
+		.address = address,
+		.frame_pointer = frame_pointer,
+		.interrupted = flags[0] == '1',
+		.compiled = flags[1] == '1',
+		.linked = flags[2] == '1',
+	};
+}
+
+/* Makes the copied stack of the pages that are kept of it. */
+static void tape_make_stack(struct tape *tape)
+{
+	uint64_t start = tape->stack_pointer;
+
+	tape->vcpu.head.n_stacks = 1;
+	tape->vcpu.stack =
+		(struct sample_stack){ .address = start, .size_bytes = TAPE_STACK_BYTES };
+	for (size_t done = 0, piece; done < TAPE_STACK_BYTES; done += piece) {
+		const struct tape_page *page =
+			tape_find(tape, 's', (start + done) >> GUEST_PAGE_SHIFT);
+
+		piece = tape_piece(start + done, TAPE_STACK_BYTES - done);
+		if (page)
+			memcpy(tape->vcpu.bytes + done,
+			       page->bytes + ((start + done) & GUEST_PAGE_MASK), piece);
+	}
+}
+
 static void tape_read_line(struct tape *tape, struct live_process *process, const char *line)
 {
 	size_t length = strlen(tape->told);
@@ -221,6 +307,10 @@ static void tape_read_line(struct tape *tape, struct live_process *process, cons
 
 	if (strncmp(line, "told ", 5) == 0)
 		snprintf(tape->told + length, sizeof(tape->told) - length, "%s", line + 5);
+	else if (strncmp(line, "frame ", 6) == 0)
+		tape_read_frame(tape, line);
+	else if (sscanf(line, "stack %llx", &at) == 1)
+		tape->stack_pointer = at;
 	else if (sscanf(line, "%c %llx %n", &space, &at, &digits) == 2)
 		tape_read_bytes(tape, space, at, line + digits);
 	else if (sscanf(line, "bias %llx", &at) == 1)
@@ -228,7 +318,7 @@ static void tape_read_line(struct tape *tape, struct live_process *process, cons
 	else if (sscanf(line, "thread %llx", &at) == 1)
 		process->thread_pointer = at;
 	else if (sscanf(line, "file %255s", tape->name) != 1)
-		sscanf(line, "program %63s", tape->program);
+		sscanf(line, "program %63[^\n]", tape->program);
 }
 
 bool tape_open(const char *path, struct live_process *process, struct tape **tapep)
@@ -246,6 +336,8 @@ bool tape_open(const char *path, struct live_process *process, struct tape **tap
 	*tapep = tape;
 	if (!tape->n_pages)
 		return false;
+	if (tape->stack_pointer)
+		tape_make_stack(tape);
 	tape->bytes = (struct bytes){ tape_read_kept, tape, UINT64_MAX };
 	tape_find_runtime(tape, process);
 	must(live_memory_create(tape_read_page, tape, &process->memory, &process->root));
@@ -260,6 +352,12 @@ const char *tape_program(const struct tape *tape)
 const char *tape_told(const struct tape *tape)
 {
 	return tape->told;
+}
+
+size_t tape_frames(struct tape *tape, const struct runtime_native **framesp)
+{
+	*framesp = tape->frames;
+	return tape->n_frames;
 }
 
 void tape_close(struct tape *tape, struct live_process *process)
