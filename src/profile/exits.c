@@ -34,6 +34,8 @@ enum {
 	EVENT_HVM_INTR_WINDOW = 0x82020,
 	EVENT_PV = 0x201000,
 	EVENT_PV_TRAP = 0x201003,
+	EVENT_PV_TABLE_WRITE = 0x20100b,
+	EVENT_PV_TABLE_WRITE_PAE = 0x20100c,
 	EVENT_PV_HYPERCALL = 0x20100d,
 	EVENT_64 = 0x100,
 	EVENT_NESTED = 0x400,
@@ -336,25 +338,37 @@ static void exits_add_handler(const struct exits_batch *batch, const struct exit
 	cpu->reason.detail = record->words[0];
 }
 
+/* The address in N_WORDS words at AT of the record; 0: the record is too short. */
+static uint64_t exits_read_address(const struct exits_record *record, size_t at, size_t n_words)
+{
+	if (at + n_words > record->n)
+		return 0;
+	return record->words[at] | (n_words > 1 ? (uint64_t)record->words[at + 1] << 32 : 0);
+}
+
+/*
+ * An entry from a PV guest. Its record begins with the instruction's address, but that of a
+ * page-table write has the entry's new value, of 64 bits, and the entry's address before it.
+ */
 static void exits_add_pv(const struct exits_batch *batch, const struct exits_record *record)
 {
 	struct exit_reason reason = { .kind = EXIT_PV,
 				      .code = record->event & ~(uint32_t)EVENT_64,
 				      .detail = EXIT_NO_DETAIL };
-	size_t n_address = record->event & EVENT_64 ? 2 : 1;
+	size_t n_words = record->event & EVENT_64 ? 2 : 1;
+	bool writes_table =
+		reason.code == EVENT_PV_TABLE_WRITE || reason.code == EVENT_PV_TABLE_WRITE_PAE;
 	uint64_t address = 0;
 
-	if (!exits_is_ours(batch) || !record->n)
+	if (!exits_is_ours(batch))
 		return;
-	if (reason.code == EVENT_PV_HYPERCALL)
+	if (reason.code != EVENT_PV_HYPERCALL)
+		address = exits_read_address(record, writes_table ? 2 + n_words : 0, n_words);
+	else if (record->n)
 		reason.detail = record->words[0] & 0xfffff;
-	else
-		address = record->words[0];
-	if (record->event & EVENT_64 && record->n > 1)
-		address |= (uint64_t)record->words[1] << 32;
 	/* Xen 4.17 __trace_pv_trap(): the address, then the trap's number in 15 bits. */
-	if (reason.code == EVENT_PV_TRAP && record->n > n_address)
-		reason.detail = record->words[n_address] & 0x7fff;
+	if (reason.code == EVENT_PV_TRAP && record->n > n_words)
+		reason.detail = record->words[n_words] & 0x7fff;
 	exits_count(batch, &reason, address, 0);
 }
 

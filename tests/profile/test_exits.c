@@ -233,6 +233,45 @@ static void test_emulated(void)
 	exits_destroy(exits);
 }
 
+/* Where the records of PV guests have the instruction's address: Xen 4.17 xen/arch/x86/trace.c. */
+static void test_pv(void)
+{
+	static const struct {
+		uint32_t event;
+		size_t n;
+		uint32_t words[6];
+		const char *name;
+		uint32_t frame;
+	} entries[] = {
+		{ 0x201104, 5, { 0x81003000, ~0U, 0x9000, 0, 2 }, "page fault", 0x81003 },
+		{ 0x20110b,
+		  6,
+		  { 0x67, 1, 0x9000, 0, 0x81004000, ~0U },
+		  "page-table write",
+		  0x81004 },
+		{ 0x20100c, 4, { 0x67, 1, 0x9000, 0xc1005000 }, "page-table write", 0xc1005 },
+		{ 0x20110b, 4, { 0x67, 1, 0x9000, 0x81004000 }, "page-table write", 0 },
+		{ 0x201106, 2, { 0x81006000, ~0U }, "emulated instruction", 0x81006 },
+		{ 0x201008, 0, { 0 }, "FPU state", 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+		struct exits *exits = make_exits(false);
+		struct exits_table *table;
+
+		begin();
+		put_runstate(GUEST, 0, 1, 0);
+		put(entries[i].event, true, entries[i].n, entries[i].words);
+		table = add_all(exits, 0);
+		check(find_row(table, entries[i].name)->total.count == 1 && table->n_causes == 1 &&
+			      table->causes[0].place.frame == entries[i].frame,
+		      "%s of %zu words: the code at page %#x", entries[i].name, entries[i].n,
+		      table->causes[0].place.frame);
+		exits_table_destroy(table);
+		exits_destroy(exits);
+	}
+}
+
 /* Waits that are 1, 2 and 5 us long are in the histogram; one of which a part was lost is not. */
 static void test_waits(void)
 {
@@ -485,6 +524,7 @@ int main(void)
 	test_exits();
 	test_lost();
 	test_emulated();
+	test_pv();
 	test_waits();
 	test_two_cpus();
 	test_many_changes();
