@@ -427,6 +427,26 @@ static void test_asleep(void)
 	memory_destroy(settings.memory);
 }
 
+/* Whose functions new stacks have is in the snapshots, for the screen. */
+static void test_interpreters(void)
+{
+	struct snapshot *snapshot;
+	struct stage stage;
+
+	for (int on = 0; on < 2; on++) {
+		stage_open(&stage);
+		control_set_interpreters(stage.control, on);
+		stage_start(&stage);
+		snapshot_request(stage.slot);
+		snapshot = wait_snapshot(stage.slot);
+		check(snapshot && snapshot->interpreters == on,
+		      "stacks are said to have functions of %s", on ? "interpreters" : "programs");
+		snapshot_destroy(snapshot);
+		stage_finish(&stage);
+		stage_close(&stage);
+	}
+}
+
 int main(void)
 {
 	test_finish_drains();
@@ -439,5 +459,6 @@ int main(void)
 	test_switch_guest();
 	test_update_pages();
 	test_asleep();
+	test_interpreters();
 	return tap_done();
 }
