@@ -17,6 +17,7 @@
 #include "xtop/base/notify.h"
 #include "xtop/base/text.h"
 #include "xtop/export/export.h"
+#include "xtop/supervise/broker.h"
 
 #define PUBLISHER_NAP_NS       250000000 /* time between turns over all guests */
 #define PUBLISHER_NAPS         20        /* the least number of naps in an interval */
@@ -191,28 +192,35 @@ static void publisher_keep_budget(struct publisher *publisher, uint64_t now_ns)
 		publisher_say(publisher, "%s", line);
 }
 
+static void publisher_put_state(enum notify_state state)
+{
+	const struct notify_news news = { .state = state };
+
+	broker_put_news(&news);
+}
+
 /* Tells the service manager the line that `systemctl status` shows. */
 static void publisher_notify_status(struct publisher *publisher, uint64_t now_ns)
 {
 	const struct push_status *status = &publisher->delivery.status;
-	char news[200], rate[32] = "";
-	unsigned n = 0;
+	struct notify_news news = { .state = NOTIFY_STATUS,
+				    .sent = status->sent,
+				    .waiting = status->waiting,
+				    .refused = status->refused,
+				    .dropped = status->dropped };
 
-	notify_beat(now_ns);
+	if (notify_is_due(now_ns))
+		publisher_put_state(NOTIFY_ALIVE);
 	if (now_ns - publisher->notified_ns < PUBLISHER_STATUS_NS)
 		return;
 	publisher->notified_ns = now_ns;
 	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++)
-		n += pipelines_get(publisher->pipelines, i) != NULL;
-	if (publisher->host_budget.stride > 1)
-		snprintf(rate, sizeof(rate), " at %.3g of %.4g Hz",
-			 publisher->host_budget.hz / publisher->host_budget.stride,
-			 publisher->host_budget.hz);
-	snprintf(news, sizeof(news),
-		 "STATUS=%u guests%s; profiles: %" PRIu64 " delivered, %" PRIu64 " wait, %" PRIu64
-		 " refused, %" PRIu64 " dropped",
-		 n, rate, status->sent, status->waiting, status->refused, status->dropped);
-	notify_put(news);
+		news.guests += pipelines_get(publisher->pipelines, i) != NULL;
+	if (publisher->host_budget.stride > 1) {
+		news.hz = publisher->host_budget.hz / publisher->host_budget.stride;
+		news.full_hz = publisher->host_budget.hz;
+	}
+	broker_put_news(&news);
 }
 
 /* --- the run ---------------------------------------------------------------------------------- */
@@ -349,7 +357,7 @@ struct xtop_error *publisher_run(struct publisher *publisher)
 			      options->push);
 	error = publisher_find_guests(publisher);
 	if (!error)
-		notify_put("READY=1");
+		publisher_put_state(NOTIFY_READY);
 	while (!error && !interrupt_came() && clock_now_ns() < end_ns &&
 	       publisher_turn(publisher)) {
 		publisher_nap(publisher);
@@ -357,7 +365,7 @@ struct xtop_error *publisher_run(struct publisher *publisher)
 		if (!error)
 			error = publisher_find_guests(publisher);
 	}
-	notify_put("STOPPING=1");
+	publisher_put_state(NOTIFY_STOPPING);
 	return error;
 }
 

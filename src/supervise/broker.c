@@ -87,7 +87,8 @@ enum broker_need {
 	BROKER_NEEDS_SCREEN = 1 << 4,     /* somebody who names files */
 	BROKER_NEEDS_NEIGHBOURS = 1 << 5, /* --neighbours, or a screen that may show them */
 	BROKER_NEEDS_EXITS = 1 << 6,      /* --exits, or a screen that may show them */
-	BROKER_NEEDS_NEVER = 1 << 7,      /* nothing fulfils it: the question is unknown */
+	BROKER_NEEDS_MANAGER = 1 << 7,    /* --push or --metrics: what a service has */
+	BROKER_NEEDS_NEVER = 1 << 8,      /* nothing fulfils it: the question is unknown */
 };
 
 static unsigned broker_find_needs(uint32_t question)
@@ -104,6 +105,7 @@ static unsigned broker_find_needs(uint32_t question)
 		[BROKER_CACHE] = BROKER_NEEDS_GUESTS | BROKER_NEEDS_CACHE,
 		[BROKER_TAKERS] = BROKER_NEEDS_GUESTS | BROKER_NEEDS_NEIGHBOURS,
 		[BROKER_TRACE] = BROKER_NEEDS_GUESTS | BROKER_NEEDS_EXITS,
+		[BROKER_NEWS] = BROKER_NEEDS_MANAGER,
 	};
 
 	return question < N_BROKER_QUESTIONS ? needs[question] : BROKER_NEEDS_NEVER;
@@ -127,6 +129,8 @@ static bool broker_may_answer(const struct broker *broker, uint32_t question)
 		has |= BROKER_NEEDS_EXITS;
 	if (settings->neighbours)
 		has |= BROKER_NEEDS_NEIGHBOURS;
+	if (settings->news)
+		has |= BROKER_NEEDS_MANAGER;
 	return !(broker_find_needs(question) & ~has);
 }
 
@@ -446,6 +450,9 @@ static struct xtop_error *broker_answer(struct broker *broker, const struct brok
 		return NULL;
 	case BROKER_REMOVE:
 		return broker_remove_file(broker, request->number);
+	case BROKER_NEWS:
+		notify_put(&request->news);
+		return NULL;
 	default:
 		return error_create("the broker got an unknown question");
 	}
@@ -554,6 +561,8 @@ void broker_run(void *context, int socket)
 	if (settings->rate_hz > 0)
 		control_set_rate_limit(settings->rate_hz);
 	xen_load();
+	if (settings->news)
+		notify_open();
 	root_sandbox_enter(ROOT_BROKER);
 	while (broker_serve(&broker))
 		;

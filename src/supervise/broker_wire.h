@@ -15,12 +15,14 @@
  *   OPEN           text: path, number       number: it exists              ◄ the file
  *   TAKERS         domid, number: half-life -                              ◄ host_watch.h's socket
  *   TRACE          domid                    -                              ◄ trace_watch.h's socket
+ *   NEWS           news                     -                              -
  *
  * The number of OPEN is an enum opener_act (opener.h), that of TAKERS a number of milliseconds.
  */
 #ifndef SUPERVISE_BROKER_WIRE_H
 #define SUPERVISE_BROKER_WIRE_H
 
+#include "xtop/base/notify.h"
 #include "xtop/xen/guest.h"
 
 enum broker_question {
@@ -35,12 +37,14 @@ enum broker_question {
 	BROKER_CACHE,
 	BROKER_TAKERS,
 	BROKER_TRACE,
+	BROKER_NEWS,
 };
-#define N_BROKER_QUESTIONS 11
+#define N_BROKER_QUESTIONS 12
 
 struct broker_request {
 	uint32_t question, domid, number;
 	char text[1024]; /* the reader terminates the text */
+	struct notify_news news;
 };
 
 struct broker_reply {

@@ -133,6 +133,15 @@ static struct xtop_error *client_ask(const struct broker_request *request, const
 	return error;
 }
 
+void broker_put_news(const struct notify_news *news)
+{
+	const struct broker_request request = { .question = BROKER_NEWS, .news = *news };
+	struct broker_reply reply;
+
+	if (client.process.socket)
+		error_destroy(client_ask(&request, NULL, 0, &reply, NULL));
+}
+
 uint64_t broker_cpu_ns(void)
 {
 	uint64_t cpu_ns;

@@ -5,13 +5,17 @@
  */
 #include "config.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "supervise/opener.h"
 #include "tests/supervise/broker_fixture.h"
 #include "tests/support/tap.h"
+#include "xtop/base/notify.h"
 
 #define Q(question) (1U << BROKER_##question)
 #define OF_GUESTS   (Q(FIND) | Q(REGISTERS) | Q(MEMORY) | Q(START) | Q(STOP))
@@ -70,6 +74,9 @@ static void test_modes(void)
 	mode.exits = true;
 	test_mode("-b -d web01 --exits", mode, OF_GUESTS | Q(CACHE) | Q(TRACE));
 	mode.exits = false;
+	mode.news = true;
+	test_mode("-b -d web01 --push", mode, OF_GUESTS | Q(CACHE) | Q(NEWS));
+	mode.news = false;
 	mode.has_screen = true;
 	test_mode("-d web01", mode, OF_GUESTS | Q(CACHE) | Q(OPEN) | Q(TAKERS) | Q(TRACE));
 	mode.files[2] = "/tmp/xtop-none/record";
@@ -112,10 +119,64 @@ static void test_limit(void)
 	rmdir(folder);
 }
 
+/* --- the service manager ---------------------------------------------------------------------- */
+
+/* What the manager hears when main has NEWS told. */
+static void test_news(int socket, int manager, struct notify_news news, const char *expected)
+{
+	const struct broker_request request = { .question = BROKER_NEWS, .news = news };
+	char heard[512] = "";
+
+	check(ask(socket, request, NULL, 0), "the broker takes the news %u", news.state);
+	if (recv(manager, heard, sizeof(heard) - 1, MSG_DONTWAIT) < 0)
+		heard[0] = '\0';
+	check(!strcmp(heard, expected), "the manager hears \"%s\": \"%s\"", expected, heard);
+}
+
+static void test_manager(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int manager = socket(AF_UNIX, SOCK_DGRAM, 0), broker;
+	socklen_t bytes;
+	pid_t pid;
+
+	/* An abstract socket: no file is left. */
+	bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+			    (size_t)sprintf(address.sun_path + 1, "xtop-test-%d", getpid()));
+	if (manager < 0 || bind(manager, (struct sockaddr *)&address, bytes))
+		abort();
+	address.sun_path[0] = '@';
+	setenv("NOTIFY_SOCKET", address.sun_path, 1);
+	settings.news = true;
+	broker = start_bare(&pid);
+	test_news(broker, manager, (struct notify_news){ .state = NOTIFY_READY }, "READY=1");
+	test_news(broker, manager, (struct notify_news){ .state = NOTIFY_ALIVE }, "WATCHDOG=1");
+	test_news(broker, manager, (struct notify_news){ .state = NOTIFY_STOPPING }, "STOPPING=1");
+	test_news(broker, manager,
+		  (struct notify_news){ .state = NOTIFY_STATUS, .guests = 2, .sent = 3 },
+		  "STATUS=2 guests; profiles: 3 delivered, 0 wait, 0 refused, 0 dropped");
+	test_news(broker, manager,
+		  (struct notify_news){ .state = NOTIFY_STATUS,
+					.hz = 49.5,
+					.full_hz = 99,
+					.waiting = UINT64_MAX,
+					.refused = 1,
+					.dropped = 2 },
+		  "STATUS=0 guests at 49.5 of 99 Hz; profiles: 0 delivered, 18446744073709551615 "
+		  "wait, 1 refused, 2 dropped");
+	test_news(broker, manager, (struct notify_news){ .state = NOTIFY_STATUS + 1 }, "");
+	test_news(broker, manager, (struct notify_news){ .state = UINT32_MAX }, "");
+	close(broker);
+	close(manager);
+	waitpid(pid, NULL, 0);
+	settings.news = false;
+}
+
 int main(void)
 {
 	fixture_begin();
 	test_modes();
+	test_manager();
 	test_limit();
 	return tap_done();
 }

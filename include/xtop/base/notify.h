@@ -2,28 +2,39 @@
 /*
  * Tells the service manager that started xtop about xtop's state, by the protocol of sd_notify(3):
  * datagrams to the socket of $NOTIFY_SOCKET. If $NOTIFY_SOCKET is not set, these functions do
- * nothing. Main's thread.
+ * nothing. The broker has the socket: whoever has it can send datagrams, and descriptors, to any
+ * local socket. Main chooses what is said.
  */
 #ifndef XTOP_NOTIFY_H
 #define XTOP_NOTIFY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/*
- * Opens the socket. Call this function before main gives up its rights, but after the broker has
- * been started, because the broker must not inherit the socket.
- */
+enum notify_state {
+	NOTIFY_READY,
+	NOTIFY_STOPPING,
+	NOTIFY_ALIVE,  /* for the watchdog */
+	NOTIFY_STATUS, /* the numbers, as `systemctl status` shows them */
+};
+
+struct notify_news {
+	uint32_t state; /* enum notify_state; others say nothing */
+	uint32_t guests;
+	double hz, full_hz; /* the rate, and the one that the user asked for; 0: as asked for */
+	uint64_t sent, waiting, refused, dropped; /* profiles */
+};
+
+/* --- in the broker's process ------------------------------------------------------------------ */
+
+/* Opens the socket. Processes that the broker forks later inherit it. */
 void notify_open(void);
-/*
- * Sends NEWS: lines such as "READY=1" or "STATUS=...", at most 4 KiB. Best effort: a service
- * manager that does not read costs nothing.
- */
-void notify_put(const char *news);
-/*
- * Tells the watchdog that main is alive, as often as the watchdog demands. Call this function
- * regularly.
- */
-void notify_beat(uint64_t now_ns);
-void notify_close(void);
+/* Sends NEWS. Best effort: a service manager that does not read costs nothing. */
+void notify_put(const struct notify_news *news);
+
+/* --- in main's process ------------------------------------------------------------------------ */
+
+/* Whether it is time to send NOTIFY_ALIVE: as often as the watchdog demands. Call it regularly. */
+bool notify_is_due(uint64_t now_ns);
 
 #endif

@@ -10,6 +10,7 @@
  *         ├─ takers                   a process that looks who takes the domain's physical CPUs
  *         ├─ trace                    a process that reads Xen's trace
  *         ├─ start, stop              sampler, guard and keeper of a domain, with main's ring
+ *         ├─ news                     for the service manager that has started xtop
  *         ├─ remove                   an empty result file that this run has created
  *         └─ open                     a file that the user names on the screen, as that user
  *
@@ -27,6 +28,7 @@
 
 struct control;
 struct memory;
+struct notify_news;
 struct ring;
 
 /*
@@ -46,6 +48,7 @@ struct broker_settings {
 	bool no_domains;            /* no domain is allowed: a recording is played */
 	bool neighbours;            /* main may ask who takes a guest's physical CPUs */
 	bool exits;                 /* main may have Xen trace */
+	bool news;                  /* main may have a service manager told about its state */
 	bool has_screen;            /* main may ask for files that the user names on the screen */
 	double budget;  /* the most that a sampler may take, even if control says more */
 	double rate_hz; /* the most that a sampler may sample, even so; 0: RATE_MAX_HZ */
@@ -96,6 +99,9 @@ struct xtop_error *guest_try_record(void);
 
 /* Opens the memory of DOMID, and of no other domain. */
 struct xtop_error *guest_open_memory(uint32_t domid, struct memory **memoryp);
+
+/* Has the service manager told. Without a broker nothing is told. */
+void broker_put_news(const struct notify_news *news);
 
 /* The broker's CPU time when it gave its last answer; 0 if it gave none. Any thread. */
 uint64_t broker_cpu_ns(void);
