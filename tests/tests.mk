@@ -142,6 +142,7 @@ endif
 check_PROGRAMS += \
 	tests/base/test_cache_folder \
 	tests/base/test_clocks \
+	tests/base/test_disk_room \
 	tests/base/test_error \
 	tests/base/test_fault \
 	tests/base/test_hash \

@@ -6,6 +6,7 @@ libxtop_a_SOURCES += \
 	include/xtop/base/cleanup.h \
 	include/xtop/base/clock.h \
 	include/xtop/base/clocks.h \
+	include/xtop/base/disk_room.h \
 	include/xtop/base/error.h \
 	include/xtop/base/fault.h \
 	include/xtop/base/hash.h \
@@ -40,6 +41,7 @@ libxtop_a_SOURCES += \
 	src/base/bytes.c \
 	src/base/cache_folder.c \
 	src/base/clocks.c \
+	src/base/disk_room.c \
 	src/base/error.c \
 	src/base/fault.c \
 	src/base/hash.c \

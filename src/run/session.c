@@ -21,8 +21,8 @@
 #include "run/results.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/base/clock.h"
+#include "xtop/base/disk_room.h"
 #include "xtop/base/inputs.h"
-#include "xtop/base/notify.h"
 #include "xtop/base/output.h"
 #include "xtop/base/text.h"
 #include "xtop/base/xdg.h"
@@ -176,6 +176,7 @@ static struct xtop_error *session_start_broker(struct session *session)
 		.no_domains = options->replay || session_reads_files_alone(options),
 		.neighbours = options->neighbours,
 		.exits = options->exits,
+		.news = options->push || options->metrics,
 		.has_screen = !options->batch,
 		.endings = export_endings,
 		.cache = has_cache ? session->cache : NULL,
@@ -245,8 +246,6 @@ static struct xtop_error *session_open_inputs(struct session *session)
 		error = inputs_add(options->source_dirs[i]);
 	if (!options->batch || options->annotate)
 		session->rc_error = ui_rc_open(&session->rc, !options->batch);
-	if (options->push || options->metrics)
-		notify_open();
 	return error;
 }
 
@@ -317,6 +316,8 @@ static struct xtop_error *session_give_up_rights(struct session *session)
 	if (lack && !options->replay && session->report)
 		session->report(lack);
 	session_report_record(session);
+	if (options->record)
+		disk_room_keep(options->record);
 	if (options->replay || HOST_ARCH == ARCH_ARM64) /* the sandbox forbids to load a library */
 		disassemble_arm64_load();
 	if (options->root)
@@ -657,7 +658,6 @@ static void session_free(struct session *session)
 	gzip_destroy(session->publisher.push.gzip);
 	push_stop(session->publisher.push.push);
 	metrics_stop(session->publisher.metrics);
-	notify_close();
 	fetch_stop();
 	session_report_lines(session);
 	line_expander_destroy(session->expander);

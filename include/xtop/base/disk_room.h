@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How large a file may become that grows for as long as the run lasts. The kernel keeps the limit
+ * (RLIMIT_FSIZE), so a process that was taken over cannot fill the disk by such a file.
+ */
+#ifndef XTOP_DISK_ROOM_H
+#define XTOP_DISK_ROOM_H
+
+#include <stdint.h>
+
+/* What stays free of a file system of TOTAL bytes: a twentieth, at most 1 GiB. */
+uint64_t disk_room_spare(uint64_t total);
+/*
+ * From now on no file of this process becomes larger than what is free now beside PATH, without the
+ * spare room. A limit below 256 MiB would hinder what is kept in memory files. Does nothing if PATH
+ * is not a regular file.
+ */
+void disk_room_keep(const char *path);
+
+#endif
