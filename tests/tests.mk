@@ -310,6 +310,7 @@ check_PROGRAMS += \
 	tests/linux/process/test_code_by_frame \
 	tests/linux/process/test_code_file_sources \
 	tests/linux/process/test_code_files \
+	tests/linux/process/test_memory_budget \
 	tests/linux/process/test_past_task \
 	tests/linux/process/test_page_cache \
 	tests/linux/process/test_page_sizes \

@@ -106,6 +106,7 @@ libxtop_a_SOURCES += \
 	src/linux/process/guest_file.h \
 	src/linux/process/jit_names.c \
 	src/linux/process/jit_names.h \
+	src/linux/process/memory_budget.c \
 	src/linux/process/memory_budget.h \
 	src/linux/process/mm_layout_32.c \
 	src/linux/process/page_cache.c \

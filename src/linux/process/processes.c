@@ -62,8 +62,7 @@ struct xtop_error *processes_create(const struct linux_guest *guest,
 
 	if (!processes)
 		return error_create("out of memory for the guest's processes");
-	processes->budget.max_bytes =
-		settings->budget_bytes ? settings->budget_bytes : MEMORY_BUDGET_BYTES;
+	memory_budget_join(&processes->budget, settings->budget_bytes);
 	processes->reader.budget = files_settings.budget = &processes->budget;
 	processes->reader.guest = guest;
 	processes->may_isolate = true;
@@ -100,6 +99,7 @@ void processes_destroy(struct processes *processes)
 	image_unref(processes->reader.fixed.image);
 	code_files_destroy(processes->reader.files);
 	free(processes->reader.vmas);
+	memory_budget_leave(&processes->budget);
 	free(processes);
 }
 

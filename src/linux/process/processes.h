@@ -36,7 +36,7 @@ struct processes_settings {
 	const struct os_folders *debug_folders;
 	/* symbols of -k, borrowed, outlive the processes; NULL if there are none */
 	const struct symbols *symbols;
-	size_t budget_bytes; /* memory limit; 0 for MEMORY_BUDGET_BYTES */
+	size_t budget_bytes; /* memory limit; 0: a share of all guests' */
 	uint64_t walk_bytes; /* limit for one walk; 0 for CODE_FILES_MAX_WALK_BYTES */
 	bool at_once;        /* code is not read in turns (guest_code.h) */
 };
