@@ -41,8 +41,10 @@ libxtop_a_SOURCES += \
 	src/profile/runtimes.c \
 	src/profile/runtimes.h \
 	src/profile/sample_log.c \
+	src/profile/seen_annotation.c \
 	src/profile/seen_code.c \
 	src/profile/seen_code.h \
+	src/profile/seen_function.h \
 	src/profile/snapshot.c \
 	src/profile/time_histogram.c \
 	src/profile/time_histogram.h \
