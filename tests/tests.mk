@@ -241,6 +241,7 @@ check_PROGRAMS += \
 	tests/unwind/test_disassemble \
 	tests/unwind/test_disassemble_arm64 \
 	tests/unwind/test_fp \
+	tests/unwind/test_eh_return \
 	tests/unwind/test_entry_arm64 \
 	tests/unwind/test_entry_jumps \
 	tests/unwind/test_fp_i386 \

@@ -144,11 +144,16 @@ const struct cfi_rule *cfi_find(struct cfi *cfi, uint64_t address)
 
 enum unwind_step cfi_rule_step(const struct cfi_rule *rule, struct cursor *cursor)
 {
+	enum unwind_step step;
+
 	switch (rule->kind) {
 	case RULE_CFA:
 	case RULE_CFA_DEREF:
 	case RULE_CFA_PLT:
 		return cfi_apply(rule, cursor);
+	case RULE_CFA_EH_RETURN:
+		step = cfi_apply(rule, cursor);
+		return step == STEP_CALLER ? STEP_EH_RETURN : step;
 	case RULE_CFA_SHORT:
 	case RULE_CFA_DEREF_SHORT:
 		return cfi_apply_short(rule, cursor);

@@ -122,6 +122,17 @@ static bool cfi_return_is_plain(const struct cfi_machine *machine, const struct 
 	       (machine->keeps_return && (where == WHERE_UNSAID || where == WHERE_SAME));
 }
 
+/*
+ * Whether x86-64 code saves registers in which values are passed to code that catches. The last
+ * rows of such a function, whose CFA is not rbp's, lead to that code.
+ */
+static bool cfi_is_eh_return(const struct cfi_state *state)
+{
+	return state->cfa_register == CFI_DWARF_RBP &&
+	       state->registers[CFI_DWARF_RAX].where == WHERE_OFFSET &&
+	       state->registers[CFI_DWARF_RDX].where == WHERE_OFFSET;
+}
+
 /* Returns false if no rule can express the row. */
 static bool cfi_rule_of_state(const struct cfi_machine *machine, const struct cfi_state *state,
 			      bool signal, struct cfi_rule *rule)
@@ -130,6 +141,8 @@ static bool cfi_rule_of_state(const struct cfi_machine *machine, const struct cf
 	    !cfi_rule_of_cfa(machine, state, rule) || !cfi_rule_of_words(machine, state, rule))
 		return false;
 	rule->signal = signal;
+	if (rule->kind == RULE_CFA && cfi_is_eh_return(state))
+		rule->kind = RULE_CFA_EH_RETURN;
 	rule->unchanged = machine->preserved_mask;
 	memset(rule->slot, CFI_RULE_WORDS, sizeof(rule->slot));
 	for (unsigned i = 0; i < machine->n_preserved; i++) {

@@ -15,6 +15,8 @@
 #define CFI_N_REGISTERS  32
 /* DWARF's numbers on x86: 16 general registers, and the return address. */
 #define CFI_X86_PLACES   17
+#define CFI_DWARF_RAX    0
+#define CFI_DWARF_RDX    1
 #define CFI_DWARF_RBX    3
 #define CFI_DWARF_RBP    6
 #define CFI_DWARF_RSP    7
@@ -22,13 +24,14 @@
 #define CFI_DWARF_RETURN 16
 
 enum cfi_rule_kind {
-	RULE_NONE,      /* the code there is unknown; rule 0 of each table */
-	RULE_CFA,       /* CFA = register + offset */
-	RULE_CFA_DEREF, /* CFA = the word at register + offset: gcc's realigned frames */
-	RULE_CFA_PLT,   /* CFA = register + cfi_plt_bytes(pc, offset) */
-	RULE_OUTERMOST, /* no caller: the return address is undefined */
-	RULE_ASK,       /* libunwind evaluates the row */
-	RULE_CFA_SHORT, /* RULE_CFA in 32-bit x86 code: cfi_machine_32, words of 4 bytes */
+	RULE_NONE,          /* the code there is unknown; rule 0 of each table */
+	RULE_CFA,           /* CFA = register + offset */
+	RULE_CFA_DEREF,     /* CFA = the word at register + offset: gcc's realigned frames */
+	RULE_CFA_EH_RETURN, /* RULE_CFA in a function that may have lost its caller (eh_return.h) */
+	RULE_CFA_PLT,       /* CFA = register + cfi_plt_bytes(pc, offset) */
+	RULE_OUTERMOST,     /* no caller: the return address is undefined */
+	RULE_ASK,           /* libunwind evaluates the row */
+	RULE_CFA_SHORT,     /* RULE_CFA in 32-bit x86 code: cfi_machine_32, words of 4 bytes */
 	RULE_CFA_DEREF_SHORT,
 	RULE_CFA_ARM64, /* RULE_CFA on arm64: cfi_machine_arm64 */
 	RULE_CFA_DEREF_ARM64,

@@ -575,3 +575,9 @@ bool computed_is_return(struct computed *computed, uint64_t bias, uint64_t addre
 	*known = (struct computed_return){ (uint32_t)offset, computed->machine->ends_call(before) };
 	return known->fits;
 }
+
+size_t computed_read_code(const struct computed *computed, uint64_t bias, uint64_t address,
+			  void *buffer, size_t size_bytes)
+{
+	return computed->source.read(computed->source.context, address - bias, buffer, size_bytes);
+}

@@ -38,6 +38,9 @@ enum unwind_step computed_step(struct computed *computed, uint64_t bias, struct 
  * is missing.
  */
 bool computed_is_return(struct computed *computed, uint64_t bias, uint64_t address);
+/* Copies code at ADDRESS, in the guest. Returns how many bytes could be read, from the front. */
+size_t computed_read_code(const struct computed *computed, uint64_t bias, uint64_t address,
+			  void *buffer, size_t size_bytes);
 /* The bounds of the function at ADDRESS, in the image. False: no step has been there yet. */
 bool computed_find_function(const struct computed *computed, uint64_t address, uint64_t *start,
 			    uint64_t *end);

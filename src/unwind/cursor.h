@@ -54,6 +54,7 @@ struct cursor {
 
 enum unwind_step {
 	STEP_CALLER,      /* the cursor has moved to the caller */
+	STEP_EH_RETURN,   /* as STEP_CALLER, but the caller may be lost (eh_return.h) */
 	STEP_USER,        /* the cursor has moved to the user code; all registers are known */
 	STEP_OUTERMOST,   /* there is no caller */
 	STEP_NOT_COVERED, /* this mechanism does not know the address: try the next mechanism */

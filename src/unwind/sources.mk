@@ -45,6 +45,8 @@ libxtop_a_SOURCES += \
 	src/unwind/cursor_x86.h \
 	src/unwind/disassemble_arm64.c \
 	src/unwind/disassemble_x86.c \
+	src/unwind/eh_return.c \
+	src/unwind/eh_return.h \
 	src/unwind/dwarf.h \
 	src/unwind/entry.h \
 	src/unwind/entry_arm32.c \

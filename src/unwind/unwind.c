@@ -21,6 +21,7 @@
 
 #include <string.h>
 
+#include "unwind/eh_return.h"
 #include "unwind/entry.h"
 #include "unwind/fp.h"
 #include "unwind/mechanisms.h"
@@ -257,6 +258,27 @@ static enum unwind_stop unwind_stop_of(enum unwind_step step)
 	return stops[step];
 }
 
+/*
+ * After STEP_EH_RETURN: forgets registers that the function may have overwritten. Returns
+ * STEP_CALLER, or STEP_BAD if the caller is lost.
+ */
+static enum unwind_step unwind_leave_eh_return(struct walk *walk)
+{
+	const struct unwind_frame *frame = &walk->stack->frames[walk->stack->n_frames - 1];
+	struct computed *computed = walk->code.tables->computed;
+	uint8_t code[EH_RETURN_CODE_BYTES];
+	size_t n = 0;
+
+	if (computed)
+		n = computed_read_code(computed, walk->code.bias, frame->address, code,
+				       sizeof(code));
+	if (!eh_return_is_near(code, n, frame->address))
+		return STEP_CALLER;
+	walk->cursor.known &= 1U << REG_PC | 1U << REG_SP;
+	return frame->flags & FRAME_RETURN && eh_return_has_caller(&walk->cursor) ? STEP_CALLER
+										  : STEP_BAD;
+}
+
 /* Why the walk must stop before the frame that the step led to; UNWIND_COMPLETE: it may go on. */
 static enum unwind_stop unwind_check(struct walk *walk, uint64_t sp)
 {
@@ -288,6 +310,8 @@ static enum unwind_step unwind_frames(struct walk *walk, enum unwind_stop *stop)
 		uint64_t sp = walk->cursor.regs[REG_SP];
 		enum unwind_step step = unwind_choose(walk);
 
+		if (step == STEP_EH_RETURN)
+			step = unwind_leave_eh_return(walk);
 		*stop = step == STEP_CALLER ? unwind_check(walk, sp) : unwind_stop_of(step);
 		if (step != STEP_CALLER || *stop != UNWIND_COMPLETE)
 			return step;

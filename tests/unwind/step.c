@@ -8,6 +8,8 @@
  *	a signal          puts one on the stack, and the interrupted place: two frames begin
  *	rsp above a slot  the frame whose return address was there has ended, however it did
  *	another value     the return address was overwritten, as retpolines do: it is no frame
+ *	another place of  the exception has a handler: the frame goes on there (libgcc)
+ *	that function
  *
  * A chain is compared within the first 1,000 instructions after each place that was not met before.
  * Prints how many are right, how many end early (which xtop says) and how many are wrong. Fails if
@@ -46,6 +48,7 @@ struct step_frame {
 	 * place that they return to.
 	 */
 	bool is_place;
+	uint64_t before; /* VALUE before a handler was found; 0: none was */
 };
 
 static struct {
@@ -54,6 +57,7 @@ static struct {
 	struct space *space;
 	struct step_frame frames[STEP_DEPTH]; /* outermost first */
 	unsigned n;
+	uint64_t lost; /* where a return address was overwritten; 0: nowhere */
 	uint64_t seen[STEP_SEEN];
 	uint64_t window;
 	struct user_regs_struct regs;
@@ -95,17 +99,66 @@ static void step_push(uint64_t slot, uint64_t value, bool is_place)
 			(struct step_frame){ .slot = slot, .value = value, .is_place = is_place };
 }
 
+/* Whether A and B lie in one function, or in a part of it that seldom runs. */
+static bool step_is_one_function(uint64_t a, uint64_t b)
+{
+	struct symtab_entry entry[2] = { { .name = "" }, { .name = "" } };
+	const struct mapping *mapping[2];
+	size_t n[2];
+
+	if (!step.space || !space_find_symbol(step.space, a, &entry[0], &mapping[0]) ||
+	    !space_find_symbol(step.space, b, &entry[1], &mapping[1]))
+		return false;
+	for (unsigned i = 0; i < 2; i++) {
+		const char *cold = strstr(entry[i].name, ".cold");
+
+		n[i] = cold ? (size_t)(cold - entry[i].name) : strlen(entry[i].name);
+	}
+	return mapping[0] == mapping[1] && n[0] == n[1] &&
+	       !memcmp(entry[0].name, entry[1].name, n[0]);
+}
+
+/* Whether the frame is as its call has left it. */
+static bool step_is_whole(const struct step_frame *frame)
+{
+	uint64_t value;
+
+	return frame->is_place ||
+	       (step_read(frame->slot, &value, sizeof(value)) && value == frame->value);
+}
+
+/*
+ * A function has lost its caller: libgcc looks for a handler, or a retpoline jumps. A handler's
+ * address is written over the return address into the function that has the handler. All frames
+ * further in have ended then.
+ */
+static void step_find_handler(void)
+{
+	for (unsigned i = step.n; i--;) {
+		struct step_frame *frame = &step.frames[i];
+		uint64_t value;
+
+		if (step_is_whole(frame) || !step_read(frame->slot, &value, sizeof(value)) ||
+		    !step_is_one_function(value, frame->value - 1))
+			continue;
+		frame->before = frame->value;
+		frame->value = value;
+		step.n = i + 1;
+		step.lost = 0;
+		return;
+	}
+}
+
 static void step_pop(void)
 {
 	while (step.n && step.frames[step.n - 1].slot < step.regs.rsp)
 		step.n--;
-	while (step.n && !step.frames[step.n - 1].is_place) {
-		const struct step_frame *frame = &step.frames[step.n - 1];
-		uint64_t value;
-
-		if (step_read(frame->slot, &value, sizeof(value)) && value == frame->value)
-			break;
-		step.n--;
+	if (step.lost < step.regs.rsp)
+		step.lost = 0;
+	if (step.lost || (step.n && !step_is_whole(&step.frames[step.n - 1])))
+		step_find_handler();
+	while (step.n && !step_is_whole(&step.frames[step.n - 1])) {
+		step.lost = step.frames[--step.n].slot;
 	}
 }
 
@@ -141,6 +194,17 @@ static uint64_t step_get_place(const struct step_frame *frame)
 	step_read(frame->slot + offsetof(ucontext_t, uc_mcontext.gregs[REG_RIP]), &value,
 		  sizeof(value));
 	return value;
+}
+
+/* Whether ADDRESS is where frame I of the chain is, or was before its exception had a handler. */
+static bool step_is_frame(unsigned i, uint64_t address)
+{
+	const struct step_frame *frame;
+
+	if (!i)
+		return address == step.regs.rip;
+	frame = &step.frames[step.n - i];
+	return address == step_get_place(frame) || (frame->before && address == frame->before);
 }
 
 /* --- comparing -------------------------------------------------------------------------------- */
@@ -208,9 +272,7 @@ static void step_compare(void)
 	step_copy();
 	unwind_stack(&record.vcpu, &spaces, UNWIND_AUTO, &stack);
 	step.n_compared++;
-	while (i < stack.n_frames && i <= step.n &&
-	       stack.frames[i].address ==
-		       (i ? step_get_place(&step.frames[step.n - i]) : step.regs.rip))
+	while (i < stack.n_frames && i <= step.n && step_is_frame(i, stack.frames[i].address))
 		i++;
 	if (i == stack.n_frames && i == step.n + 1 && stack.stop == UNWIND_COMPLETE) {
 		step.n_right++;
@@ -224,12 +286,14 @@ static void step_compare(void)
 }
 
 /*
- * Whether the program is at a ret that is a jump: a retpoline has written the target over the
- * return address of its call.
+ * Whether the program is at a ret that is a jump, or at a jump that is a return: a retpoline has
+ * written the target over the return address of its call; libgcc goes to a handler by jmp *%rcx.
  */
 static bool step_is_jump(void)
 {
-	return step.code[0] == 0xc3 && step.n && step.frames[step.n - 1].slot != step.regs.rsp;
+	if (step.code[0] == 0xc3)
+		return step.n && step.frames[step.n - 1].slot != step.regs.rsp;
+	return step.code[0] == 0xff && step.code[1] == 0xe1; /* jmp *%rcx */
 }
 
 /* Libraries may have come: the space is made anew when the program is where no code was. */

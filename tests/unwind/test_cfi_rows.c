@@ -85,6 +85,8 @@ static void compare_at(const struct elf_tables *tables, uint64_t address, struct
 	got.regs[REG_RIP] = address;
 	wanted = got;
 	step = elf_tables_step(tables, 0, &got);
+	if (step == STEP_EH_RETURN)
+		step = STEP_CALLER;
 	wanted_step = elf_tables_step_all(tables, 0, &wanted);
 	tally->addresses++;
 	tally->uncovered += step == STEP_NOT_COVERED;

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Functions that go on in another frame (__builtin_eh_return): which rows of tables are theirs,
+ * where their end is near, and when their caller is lost.
+ */
+#include "config.h"
+
+#include "cfi_programs.h"
+#include "unwind/eh_return.h"
+
+static struct {
+	struct sample_vcpu vcpu;
+	struct sample_stack stack;
+	uint64_t words[16];
+} made_stack = { .vcpu = { .n_stacks = 1 }, .stack = { .address = 0x7000, .size_bytes = 128 } };
+
+/* A step from a function that begins with PROGRAM, with CFA 0x7030. */
+static enum unwind_step step_from(const void *program, size_t bytes, struct cursor *cursor)
+{
+	struct cfi *cfi = compile_program(program, bytes);
+	enum unwind_step step;
+
+	cursor_init(cursor, &made_stack.vcpu);
+	cursor->regs[REG_RIP] = 0x10000 + MADE_CODE + 4;
+	cursor->regs[REG_RSP] = 0x7010;
+	cursor->regs[REG_RBP] = 0x7020;
+	step = cfi_step(cfi, 0x10000, cursor);
+	cfi_destroy(cfi);
+	return step;
+}
+
+static void test_caller(void)
+{
+	static const uint8_t both[] = { 0x0c, 6, 16, 0x80, 3, 0x81, 4 }; /* CFA rbp+16; rax, rdx */
+	static const uint8_t rax[] = { 0x0c, 6, 16, 0x80, 3 };
+	static const uint8_t by_rsp[] = { 0x0e, 32, 0x80, 2, 0x81, 3 };
+	struct cursor cursor;
+
+	for (unsigned i = 0; i < 16; i++)
+		made_stack.words[i] = 0xa00 + i;
+	check(step_from(rax, sizeof(rax), &cursor) == STEP_CALLER,
+	      "a function that saves rax alone is like others");
+	check(step_from(by_rsp, sizeof(by_rsp), &cursor) == STEP_CALLER,
+	      "so is one whose CFA is not rbp's: it has loaded the registers");
+	check(step_from(both, sizeof(both), &cursor) == STEP_EH_RETURN &&
+		      cursor.regs[REG_RIP] == 0xa05,
+	      "one that saves rax and rdx may have lost its caller");
+	check(eh_return_has_caller(&cursor), "its return address is there once: it is the caller");
+	made_stack.words[4] = 0xa05;
+	check(eh_return_has_caller(&cursor), "what is further in does not matter");
+	made_stack.words[15] = 0xa05;
+	check(!eh_return_has_caller(&cursor), "there twice, it is another function's");
+}
+
+static void test_end(void)
+{
+	/* call; je over a nop; mov -8(%rbp),%rbx; mov %rcx,%rsp; pop %rcx; jmp *%rcx */
+	static const uint8_t end[] = { 0xe8, 0,    0,    0,    0,    0x74, 1,    0x90, 0x48,
+				       0x8b, 0x5d, 0xf8, 0x48, 0x89, 0xcc, 0x59, 0xff, 0xe1 };
+	uint8_t code[sizeof(end)];
+
+	check(eh_return_is_near(end, sizeof(end), 0x1000),
+	      "a call and a jump further on lead to the end");
+	check(!eh_return_is_near(end, 12, 0x1000), "the end is further away than the code");
+	check(!eh_return_is_near(end, 0, 0x1000), "there is no code");
+	memcpy(code, end, sizeof(end));
+	code[6] = 0xf0;
+	check(!eh_return_is_near(code, sizeof(code), 0x1000), "a jump back may lead elsewhere");
+	code[6] = 0x40;
+	check(!eh_return_is_near(code, sizeof(code), 0x1000), "a jump over the end, too");
+	code[6] = 1;
+	code[7] = 0xc3;
+	check(!eh_return_is_near(code, sizeof(code), 0x1000), "a ret comes before the end");
+	code[7] = 0x06; /* no instruction of 64-bit code */
+	check(!eh_return_is_near(code, sizeof(code), 0x1000), "bytes are no instruction");
+}
+
+int main(void)
+{
+	test_caller();
+	test_end();
+	return tap_done();
+}
