@@ -103,6 +103,9 @@ GUARD_FIXTURE = tests/supervise/guard_fixture.c tests/supervise/guard_fixture.h
 tests_supervise_test_guard_SOURCES = tests/supervise/test_guard.c $(GUARD_FIXTURE)
 tests_supervise_test_guard_killed_SOURCES = tests/supervise/test_guard_killed.c $(GUARD_FIXTURE)
 tests_supervise_test_guard_restarts_SOURCES = tests/supervise/test_guard_restarts.c $(GUARD_FIXTURE)
+MADE_XEN = tests/pipeline/made_xen.c tests/pipeline/made_xen.h
+tests_pipeline_test_pipeline_SOURCES = tests/pipeline/test_pipeline.c $(MADE_XEN)
+tests_pipeline_test_kills_SOURCES = tests/pipeline/test_kills.c $(MADE_XEN)
 
 # The tests of the sandbox share a child that tries one thing in it.
 SANDBOX_FIXTURE = tests/supervise/sandbox_fixture.c tests/supervise/sandbox_fixture.h
@@ -137,7 +140,8 @@ check_PROGRAMS += \
 	tests/supervise/test_guard_killed \
 	tests/supervise/test_guard_restarts \
 	tests/supervise/test_pause_record \
-	tests/pipeline/test_pipeline
+	tests/pipeline/test_pipeline \
+	tests/pipeline/test_kills
 endif
 check_PROGRAMS += \
 	tests/base/test_cache_folder \

@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A live pipeline from the broker to snapshots. All its processes and threads are real; Xen is made
- * up, in shared memory: this file defines the functions of domains.c, domctl.c and foreign.c. The
- * guest reboots, the sampler hangs, and all processes are killed.
+ * up (made_xen.h). The guest reboots, the sampler hangs, and all processes are killed.
  */
 #include "config.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/support/made_stops.h"
+#include "tests/pipeline/made_xen.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
 #include "xtop/base/thread.h"
@@ -26,208 +23,12 @@
 #include "xtop/sample/control.h"
 #include "xtop/sample/sampler.h"
 #include "xtop/supervise/broker.h"
-#include "xtop/xen/foreign.h"
-#include "xtop/xen/xen.h"
 
 #define WAIT_TRIES 3000 /* waits of 10 ms each */
-
-static struct xen {
-	atomic_int domid; /* web01's domid; 0: it is away */
-	atomic_int end;   /* why it is away */
-	atomic_int n_vcpus;
-	struct made_stops made;
-	atomic_ullong looks;
-	atomic_int hangs; /* the next stop hangs */
-	atomic_int sampler, guard, keeper;
-	atomic_int slow;      /* questions that wait for xenstore for ever */
-	atomic_int memory_of; /* the last domid whose memory was opened */
-} * xen;
 
 static void nap(void)
 {
 	nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
-}
-
-/* --- in the place of domains.c, domctl.c, foreign.c ------------------------------------------- */
-
-/* xenstore never answers. */
-struct xtop_error *xen_list(struct guest_listing **listp, size_t *np)
-{
-	(void)listp, (void)np;
-	return error_create("no list");
-}
-
-struct xtop_error *xen_find_unnamed(const char *domain, struct guest_info *info)
-{
-	(void)info;
-	return error_create("no domain '%s'", domain);
-}
-
-struct xtop_error *xen_find(const char *domain, struct guest_info *info)
-{
-	if (!strcmp(domain, "slow")) {
-		xen->slow++;
-		for (;;)
-			pause();
-	}
-	if (!xen->domid || (strcmp(domain, "web01") != 0 && strcmp(domain, "u-web01") != 0))
-		return error_create("no domain '%s'", domain);
-	*info = (struct guest_info){
-		.name = "web01",
-		.uuid = "u-web01",
-		.domid = (uint32_t)xen->domid,
-		.type = GUEST_PVH,
-		.n_vcpus = (unsigned)xen->n_vcpus,
-	};
-	return NULL;
-}
-
-bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs,
-		       uint64_t *paused_nsp)
-{
-	(void)info, (void)vcpu, (void)regs;
-	*paused_nsp = 0;
-	return false;
-}
-
-struct xtop_error *guest_undo_pause(const char *domain, bool asked, char **notep)
-{
-	(void)domain, (void)asked;
-	*notep = NULL;
-	return NULL;
-}
-
-bool xen_is_same_domain(const struct guest_info *info)
-{
-	return info->domid == (uint32_t)xen->domid;
-}
-
-struct xtop_error *foreign_open_fd(uint32_t domid, int *fdp)
-{
-	xen->memory_of = (int)domid;
-	*fdp = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	return NULL;
-}
-
-static void no_pages(void *context, const frame_t *frames, size_t n, void *pages, bool *ok)
-{
-	(void)context, (void)frames, (void)pages;
-	memset(ok, 0, n * sizeof(ok[0]));
-}
-
-static void close_memory(void *context)
-{
-	close(*(int *)context);
-	free(context);
-}
-
-struct xtop_error *memory_create_live(uint32_t domid, int fd, struct memory **memoryp)
-{
-	static const struct memory_ops ops = { .read = no_pages, .close = close_memory };
-	int *context = malloc(sizeof(*context));
-
-	(void)domid;
-	*context = fd;
-	return memory_create(&ops, context, memoryp);
-}
-
-struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_area **areap)
-{
-	(void)info;
-	made_open_alarm();
-	stop_area_arm(&made_area);
-	*areap = &made_area;
-	return NULL;
-}
-
-static bool xen_look(void *context, struct guest_look *look)
-{
-	const int *domid = context; /* the first member of struct opened */
-
-	xen->looks++;
-	*look = (struct guest_look){ .life = GUEST_RUNS };
-	if (xen->domid != *domid) {
-		look->life = GUEST_GONE;
-		look->end = (enum guest_end)xen->end;
-	}
-	for (int i = 0; i < xen->n_vcpus; i++)
-		look->states[i] = VCPU_RUNNING;
-	return true;
-}
-
-static bool xen_stop(void *context, uint64_t begin_ns, struct guest_vcpu *vcpus, unsigned n)
-{
-	(void)context, (void)begin_ns;
-	for (unsigned i = 0; i < n; i++)
-		vcpus[i] = (struct guest_vcpu){ .number = vcpus[i].number };
-	if (!made_stop())
-		return false;
-	if (xen->hangs) {
-		xen->hangs--;
-		raise(SIGSTOP);
-	}
-	return true;
-}
-
-/* A guest as domctl_open() gives it. */
-struct opened {
-	int domid;
-	enum stop_user user;
-};
-
-static void xen_release(void *context)
-{
-	made_release(((struct opened *)context)->user);
-}
-
-static void xen_close(void *context)
-{
-	free(context);
-}
-
-static void *xen_map(void *context, frame_t frame)
-{
-	(void)context, (void)frame;
-	return NULL;
-}
-
-static void xen_expect_stops(void *context)
-{
-	(void)context;
-	stop_area_set_alarm(&made_area);
-}
-
-static void xen_end_stops(void *context)
-{
-	(void)context;
-	stop_area_clear_alarm(&made_area);
-}
-
-static const struct guest_ops xen_ops = {
-	.expect_stops = xen_expect_stops, .end_stops = xen_end_stops,
-	.look = xen_look, .look_life = xen_look, .stop = xen_stop, .release = xen_release, .close = xen_close
-};
-
-struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *area,
-			       enum stop_user user, struct guest *guest)
-{
-	struct opened *opened = malloc(sizeof(*opened));
-
-	(void)area;
-	if (user == STOP_KEEPER)
-		xen->keeper = getpid();
-	*opened = (struct opened){ .domid = (int)info->domid, .user = user };
-	*guest = (struct guest){
-		.ops = &xen_ops, .context = opened, .mapper = { .map = xen_map }, .info = *info
-	};
-	return NULL;
-}
-
-static void run(struct guest *guest, struct control *control, struct ring *ring)
-{
-	xen->sampler = getpid();
-	xen->guard = getppid();
-	sampler_run(guest, control, ring);
 }
 
 /* --- scenes ----------------------------------------------------------------------------------- */
@@ -284,15 +85,12 @@ static void begin(void)
 {
 	static const char *const domains[] = { "web01", "slow" };
 	static const struct broker_settings settings = {
-		.run = run, .domains = domains, .n_domains = 2, .budget = 1, .shared = true
+		.run = made_xen_run, .domains = domains, .n_domains = 2, .budget = 1, .shared = true
 	};
 	static const char *const arguments[] = { "xtop", "-d",       "web01", "-F",
 						 "200",  "--budget", "100" };
 
-	memset(xen, 0, sizeof(*xen));
-	xen->domid = 5;
-	xen->n_vcpus = 2;
-	made_stops->paused = made_stops->released = PENDING;
+	made_xen_begin();
 	must(options_parse(sizeof(arguments) / sizeof(arguments[0]), (char **)(uintptr_t)arguments,
 			   &options));
 	must(broker_start(&settings));
@@ -312,7 +110,7 @@ static void end(const char *what)
 	pipeline_destroy(pipeline);
 	broker_stop();
 	options_deinit(&options);
-	check_u64((uint64_t)made_stops->pauses, 0, what);
+	check_u64((uint64_t)made_xen_pauses(), 0, what);
 }
 
 static void test_reboot(void)
@@ -407,7 +205,7 @@ static void test_killed_while_xenstore_is_slow(void)
 	while (xen->hangs)
 		nap();
 	kill(xen->guard, SIGKILL);
-	for (; stop_area_is_stopped(NULL) && waited < 500; waited++)
+	for (; made_xen_is_stopped() && waited < 500; waited++)
 		nap();
 	check(waited < 50, "slow xenstore, guard killed: the guest stood still for %u ms",
 	      waited * 10);
@@ -437,8 +235,8 @@ static void test_killed(void)
 	verdict = pipeline_get_failure(pipeline);
 	check(verdict != NULL, "all killed: the run ends with an error");
 	error_destroy(verdict);
-	if (stop_area_is_stopped(NULL)) /* the one case that is left */
-		made_release(STOP_KEEPER);
+	if (made_xen_is_stopped()) /* the one case that is left */
+		made_xen_release();
 	end("killed: pauses");
 }
 
@@ -466,8 +264,7 @@ static void test_stack(void)
 
 int main(void)
 {
-	xen = mmap(NULL, sizeof(*xen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	made_stops = &xen->made;
+	made_xen_init();
 	test_stack();
 	test_reboot();
 	test_away_at_the_end();

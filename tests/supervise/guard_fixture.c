@@ -63,7 +63,7 @@ static void xen_release(void *context)
 	enum stop_user user = *(const enum stop_user *)context;
 
 	scene->end_ns = now_ns();
-	scene->early_releases += made_stops->disarmed < (int)user;
+	scene->early_releases += made_state().disarmed < (int)user;
 	scene->unrecorded += user == STOP_KEEPER && access(scene->record, F_OK) < 0;
 	made_release(user);
 }
@@ -237,8 +237,7 @@ void begin(enum manner how, int pauses)
 	clear_scene();
 	snprintf(scene->record, sizeof(scene->record), PAUSE_DIRECTORY "/%u.%s.%d",
 		 sampling.info.domid, sampling.info.uuid, getpid());
-	made_stops->pauses = pauses;
-	made_stops->paused = made_stops->released = PENDING;
+	made_begin(pauses);
 	must(control_create(&fixture.control));
 	control_set_budget(fixture.control, fixture.budget);
 	sampling.control = fixture.control;
@@ -280,8 +279,8 @@ uint64_t count_stops(void)
 
 void check_pauses(int pauses, const char *what)
 {
-	check(made_stops->pauses == pauses, "%s: the guest's pause count is %d (expected %d)", what,
-	      made_stops->pauses, pauses);
+	check(made_state().pauses == pauses, "%s: the guest's pause count is %d (expected %d)",
+	      what, made_state().pauses, pauses);
 }
 
 void check_disarmed(const char *what)

@@ -16,11 +16,16 @@
 
 #define PENDING 1
 
+/* What Xen changes in one hypercall changes at once here, too: a process may be killed at any moment. */
+struct made_state {
+	int16_t pauses;           /* the domain's pause count */
+	int16_t paused, released; /* results, as in the stop area */
+	int16_t disarmed;         /* the first enum stop_user that Xen obeys */
+};
+
 struct made_stops {
-	atomic_int pauses;           /* the domain's pause count */
-	atomic_int paused, released; /* results, as in the stop area */
+	_Atomic struct made_state state;
 	atomic_ullong stops;
-	atomic_int disarmed; /* the first enum stop_user that Xen obeys */
 };
 static struct made_stops *made_stops;
 
@@ -67,10 +72,29 @@ void stop_area_destroy(struct stop_area *area)
 	(void)area;
 }
 
+static struct made_state made_state(void)
+{
+	return atomic_load(&made_stops->state);
+}
+
+static void made_begin(int pauses)
+{
+	atomic_store(&made_stops->state,
+		     ((struct made_state){ (int16_t)pauses, PENDING, PENDING, 0 }));
+}
+
+/* Puts NEXT in the place of *BEFORE. False: *BEFORE has changed meanwhile, and is new. */
+static bool made_change(struct made_state *before, struct made_state next)
+{
+	return atomic_compare_exchange_strong(&made_stops->state, before, next);
+}
+
 bool stop_area_is_stopped(const struct stop_area *area)
 {
+	struct made_state now = made_state();
+
 	(void)area;
-	return made_stops->paused == 0 && made_stops->released == PENDING;
+	return now.paused == 0 && now.released == PENDING;
 }
 
 uint64_t stop_area_stops(const struct stop_area *area)
@@ -87,15 +111,18 @@ void stop_area_set_mark(struct stop_area *area, struct pause_mark *mark)
 void stop_area_arm(struct stop_area *area)
 {
 	(void)area;
-	made_stops->paused = PENDING;
-	made_stops->released = PENDING;
-	made_stops->disarmed = 0;
+	made_begin(made_state().pauses);
 }
 
 void stop_area_disarm(struct stop_area *area, enum stop_user user)
 {
+	struct made_state before = made_state(), next;
+
 	(void)area;
-	made_stops->disarmed = (int)user;
+	do {
+		next = before;
+		next.disarmed = (int16_t)user;
+	} while (!made_change(&before, next));
 }
 
 void stop_area_add_pause(struct stop_area *area, uint64_t paused_ns)
@@ -106,22 +133,35 @@ void stop_area_add_pause(struct stop_area *area, uint64_t paused_ns)
 /* False: Xen refuses. */
 static bool made_stop(void)
 {
+	struct made_state before = made_state(), next;
+
 	made_stops->stops++;
-	made_stops->paused = PENDING;
-	made_stops->released = PENDING;
-	if (made_stops->disarmed)
-		return false;
-	made_stops->pauses++;
-	made_stops->paused = 0;
+	do {
+		next = before;
+		next.paused = next.released = PENDING;
+	} while (!made_change(&before, next));
+	do {
+		before = made_state();
+		if (before.disarmed)
+			return false;
+		next = before;
+		next.pauses++;
+		next.paused = 0;
+	} while (!made_change(&before, next));
 	return true;
 }
 
 static void made_release(enum stop_user user)
 {
-	if ((int)user < made_stops->disarmed)
-		return;
-	made_stops->pauses--;
-	made_stops->released = 0;
+	struct made_state before = made_state(), next;
+
+	do {
+		if ((int)user < before.disarmed)
+			return;
+		next = before;
+		next.pauses--;
+		next.released = 0;
+	} while (!made_change(&before, next));
 }
 
 #endif
