@@ -700,6 +700,7 @@ struct xtop_error *pipeline_stop(struct pipeline *pipeline)
 		control_get_counts(pipeline->control, &counts);
 		if (writer)
 			recording_writer_set_counts(writer, &counts);
+		resolver_end_recording(pipeline->resolver);
 		return recording_writer_close(writer);
 	}
 	pipeline_discard_recording(pipeline, writer); /* nothing was sampled */

@@ -220,6 +220,11 @@ bool resolver_replay_takers(struct resolver *resolver, const struct recording_no
 	return resolver->takers && recorded_takers_decode(note, size_bytes, resolver->takers);
 }
 
+void resolver_end_recording(struct resolver *resolver)
+{
+	resolver->settings.writer = NULL;
+}
+
 struct takers_table *resolver_get_takers(const struct resolver *resolver)
 {
 	const struct resolver_settings *settings = &resolver->settings;

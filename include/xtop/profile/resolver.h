@@ -118,4 +118,7 @@ struct xtop_error *resolver_snapshot(struct resolver *resolver, struct snapshot 
 /* Builds a snapshot of the waiting tasks. Only while no thread runs resolver_run(). */
 struct xtop_error *resolver_snapshot_waits(struct resolver *resolver, struct snapshot **snapshotp);
 
+/* The recording is about to be closed: later snapshots write nothing to it. */
+void resolver_end_recording(struct resolver *resolver);
+
 #endif
