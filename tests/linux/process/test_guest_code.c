@@ -264,7 +264,7 @@ static void test_budget(struct fixture *fixture)
 	begin(fixture);
 	file = open_file(fixture);
 	before = fixture->budget.max_bytes;
-	fixture->budget.max_bytes = 0;
+	fixture->budget.max_bytes = 1;
 	stack = walk_inner(file);
 	check(stack->n_frames == 1, "code is not read without budget");
 	fixture->budget.max_bytes = before;
