@@ -134,8 +134,9 @@ static void exits_subtract(const struct exits_growth *growth, struct exits_part 
 			exits_limit(parts + first, is_new + first, i - first);
 			first = i;
 		}
-		before = bsearch(&parts[i], growth->parts, growth->n, sizeof(*parts),
-				 exits_compare_parts);
+		before = growth->n ? bsearch(&parts[i], growth->parts, growth->n, sizeof(*parts),
+					     exits_compare_parts)
+				   : NULL; /* growth->parts may be NULL */
 		is_new[i] = !before;
 		if (before)
 			exits_subtract_part(&parts[i], before);

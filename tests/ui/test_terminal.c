@@ -396,6 +396,19 @@ static void test_resize(void)
 	screen_close();
 }
 
+/* Waits until the last of 34 rows of 110 columns, ROW, has TEXT: bytes may be on their way. */
+static void wait_for_last_row(struct vt *vt, const char *text, char *row, size_t row_bytes)
+{
+	unsigned i = 0;
+
+	do {
+		screen_wait(NULL, 0, 100);
+		vt_init(vt, 34, 110);
+		vt_write(vt, screen.seen, screen.n_seen);
+		vt_row(vt, 33, row, row_bytes);
+	} while (!strstr(row, text) && i++ < END_MS / 100);
+}
+
 /*
  * The terminal at the other end of a serial line has 34 rows. The line's size is not known at
  * first, so xtop begins with 24. When the size becomes known, all rows must be right without
@@ -413,17 +426,16 @@ static void test_late_size(void)
 	from = screen.n_seen;
 	screen_resize(110, 34);
 	check(screen_wait("F10", from, END_MS), "late size: it is drawn in the new size");
-	for (const char *key = "tfv?\033a"; *key; key++) {
+	for (const char *key = "tfv?"; *key; key++) {
 		screen_type((const char[]){ *key, '\0' });
 		screen_wait(NULL, 0, 400);
 	}
-	/* Some bytes of a refresh may still be on their way. */
-	for (unsigned i = 0; i < END_MS / 100 && !strstr(row, "F10Quit"); i++) {
-		screen_wait(NULL, 0, 100);
-		vt_init(&vt, 34, 110);
-		vt_write(&vt, screen.seen, screen.n_seen);
-		vt_row(&vt, 33, row, sizeof(row));
-	}
+	/* A key right behind Esc would be one sequence with it, however late xtop reads both. */
+	screen_type("\033");
+	wait_for_last_row(&vt, "F1Help", row, sizeof(row));
+	screen_type("a");
+	screen_wait(NULL, 0, 400);
+	wait_for_last_row(&vt, "F10Quit", row, sizeof(row));
 	check(!vt.unknown[0], "late size: every sequence is known: %s", vt.unknown + 1);
 	check(vt.top == 0 && vt.bottom == 33, "late size: rows %d to %d scroll", vt.top,
 	      vt.bottom);
