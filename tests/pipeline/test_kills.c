@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Kills a process of a live pipeline at a random moment, again and again: sampler, guard, keeper,
- * starter, broker or main. Xen is made up (made_xen.h). Afterwards the guest runs, and main ends, and
+ * broker or main. Xen is made up (made_xen.h). Afterwards the guest runs, and main ends, and
  * all others with it.
  *
  * XTOP_KILLS=N kills N times, and the others may take a second after main's end. Otherwise it is a
@@ -31,9 +31,9 @@
 #define STARTUP_US 30000
 #define LIMIT_MS   60000 /* for main's end, also on a slow machine */
 
-enum role { MAIN, BROKER, STARTER, KEEPER, GUARD, SAMPLER, N_ROLES };
-static const char *const names[N_ROLES] = { "main",   "the broker", "the starter",
-					    "a keeper", "a guard",   "a sampler" };
+enum role { MAIN, BROKER, KEEPER, GUARD, SAMPLER, N_ROLES };
+static const char *const names[N_ROLES] = { "main", "the broker", "a keeper", "a guard",
+					    "a sampler" };
 
 static unsigned late_ms = 20000; /* how long the others may take after main's end */
 
@@ -62,8 +62,6 @@ static pid_t find_process(pid_t main_pid, enum role role)
 	switch (role) {
 	case BROKER:
 		return child_of(main_pid);
-	case STARTER:
-		return child_of(main_pid) ? child_of(child_of(main_pid)) : 0;
 	case KEEPER:
 		return xen->keeper;
 	case GUARD:
