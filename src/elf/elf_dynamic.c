@@ -34,14 +34,6 @@ struct elf_tags {
 	uint64_t symbols, strings, strings_bytes, hash, gnu_hash, init, fini, rela, rela_bytes;
 };
 
-static bool elf_read_at(struct elf_file *file, uint64_t address, void *buffer, size_t size_bytes)
-{
-	uint64_t offset, left_bytes;
-
-	return elf_find_offset(file, address, &offset, &left_bytes) && size_bytes <= left_bytes &&
-	       elf_read(file, offset, buffer, size_bytes) == size_bytes;
-}
-
 static void elf_set_tag(struct elf_tags *tags, const Elf64_Dyn *entry)
 {
 	switch (entry->d_tag) {

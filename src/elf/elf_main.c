@@ -60,12 +60,9 @@ static uint64_t main_find_x86_64(const struct elf_file *file, const uint8_t *cod
 /* Reads the eight bytes that the file loads at ADDRESS; 0: they cannot be read. */
 static uint64_t main_read_word(struct elf_file *file, uint64_t address)
 {
-	uint64_t offset, left_bytes, word = 0;
+	uint64_t word;
 
-	if (!elf_find_offset(file, address, &offset, &left_bytes) || left_bytes < sizeof(word) ||
-	    elf_read(file, offset, &word, sizeof(word)) != sizeof(word))
-		return 0;
-	return le64toh(word);
+	return elf_read_at(file, address, &word, sizeof(word)) ? le64toh(word) : 0;
 }
 
 /* The page that an ADRP to x0 at PLACE leads to. False: CODE is another instruction. */
@@ -112,13 +109,12 @@ uint64_t elf_find_main(struct elf_file *file)
 {
 	bool incomplete = file->incomplete;
 	uint8_t code[MAIN_CODE_BYTES];
-	uint64_t offset, left_bytes, address = 0;
+	uint64_t address = 0;
 	size_t n;
 
-	if (!file->header.e_entry ||
-	    !elf_find_offset(file, file->header.e_entry, &offset, &left_bytes))
+	if (!file->header.e_entry)
 		return 0;
-	n = elf_read(file, offset, code, left_bytes < sizeof(code) ? left_bytes : sizeof(code));
+	n = elf_read_front(file, file->header.e_entry, code, sizeof(code));
 	if (file->header.e_machine == EM_X86_64)
 		address = main_find_x86_64(file, code, n);
 	else if (file->header.e_machine == EM_AARCH64)

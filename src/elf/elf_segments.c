@@ -70,6 +70,23 @@ bool elf_find_offset(const struct elf_file *file, uint64_t address, uint64_t *of
 	return false;
 }
 
+bool elf_read_at(struct elf_file *file, uint64_t address, void *buffer, size_t size_bytes)
+{
+	uint64_t offset, left_bytes;
+
+	return elf_find_offset(file, address, &offset, &left_bytes) && size_bytes <= left_bytes &&
+	       elf_read(file, offset, buffer, size_bytes) == size_bytes;
+}
+
+size_t elf_read_front(struct elf_file *file, uint64_t address, void *buffer, size_t size_bytes)
+{
+	uint64_t offset, left_bytes;
+
+	if (!elf_find_offset(file, address, &offset, &left_bytes))
+		return 0;
+	return elf_read(file, offset, buffer, left_bytes < size_bytes ? left_bytes : size_bytes);
+}
+
 /* --- loads ------------------------------------------------------------------------------------ */
 
 bool elf_find_physical(const struct elf_file *file, uint64_t physical, uint64_t *address)

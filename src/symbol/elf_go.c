@@ -135,13 +135,11 @@ static bool elf_try_go_stacks(struct elf_file *file, struct go_table *table, siz
 {
 	uint8_t code[GO_STACKS_CODE_BYTES];
 	struct go_function function;
-	uint64_t offset, left_bytes;
 	size_t got;
 
-	if (!go_table_read(table, i, &function) || !elf_is_stacks_function(&function) ||
-	    !elf_find_offset(file, function.start, &offset, &left_bytes))
+	if (!go_table_read(table, i, &function) || !elf_is_stacks_function(&function))
 		return false;
-	got = elf_read(file, offset, code, left_bytes < sizeof(code) ? left_bytes : sizeof(code));
+	got = elf_read_front(file, function.start, code, sizeof(code));
 	return table->is_arm64 ? go_stacks_arm64_decode(code, got, &table->stacks)
 			       : go_stacks_decode(code, got, &table->stacks);
 }
