@@ -44,6 +44,22 @@ static inline void told_native_deinit(struct told_native *native)
 	space_destroy(native->space);
 }
 
+/* What a language is asked about frame I of the stack. */
+static inline struct runtime_native told_native_frame(const struct told_native *native, unsigned i)
+{
+	const struct unwind_frame *frame = &native->stack.frames[i];
+	const struct mapping *mapping = space_find(native->space, unwind_frame_code(frame));
+
+	return (struct runtime_native){
+		.vcpu = native->vcpu,
+		.address = frame->address,
+		.frame_pointer = frame->frame_pointer,
+		.interrupted = !(frame->flags & FRAME_RETURN),
+		.compiled = mapping && mapping->kind == MAPPING_ANONYMOUS,
+		.linked = true,
+	};
+}
+
 /* Reads the line of each function. */
 static inline void told_native_read_lines(struct told_native *native)
 {
@@ -53,16 +69,7 @@ static inline void told_native_read_lines(struct told_native *native)
 	if (!native->running.state && !runtime_prepare(&native->running))
 		return;
 	for (unsigned i = 0; i < native->stack.n_frames && n < native->program.n; i++) {
-		const struct unwind_frame *frame = &native->stack.frames[i];
-		const struct mapping *mapping = space_find(native->space, unwind_frame_code(frame));
-		struct runtime_native place = {
-			.vcpu = native->vcpu,
-			.address = frame->address,
-			.frame_pointer = frame->frame_pointer,
-			.interrupted = !(frame->flags & FRAME_RETURN),
-			.compiled = mapping && mapping->kind == MAPPING_ANONYMOUS,
-			.linked = true,
-		};
+		struct runtime_native place = told_native_frame(native, i);
 
 		if (!native->program.counts[i])
 			continue;
@@ -157,20 +164,9 @@ static inline size_t told_list_frames(const struct told_native *native,
 {
 	size_t n = 0;
 
-	for (unsigned i = 0; i < native->stack.n_frames; i++) {
-		const struct unwind_frame *frame = &native->stack.frames[i];
-		const struct mapping *mapping = space_find(native->space, unwind_frame_code(frame));
-
+	for (unsigned i = 0; i < native->stack.n_frames; i++)
 		if (native->program.n && native->program.counts[i])
-			frames[n++] = (struct runtime_native){
-				.vcpu = native->vcpu,
-				.address = frame->address,
-				.frame_pointer = frame->frame_pointer,
-				.interrupted = !(frame->flags & FRAME_RETURN),
-				.compiled = mapping && mapping->kind == MAPPING_ANONYMOUS,
-				.linked = true,
-			};
-	}
+			frames[n++] = told_native_frame(native, i);
 	return n;
 }
 

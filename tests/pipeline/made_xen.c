@@ -169,20 +169,8 @@ static void *xen_map(void *context, frame_t frame)
 	return NULL;
 }
 
-static void xen_expect_stops(void *context)
-{
-	(void)context;
-	stop_area_set_alarm(&made_area);
-}
-
-static void xen_end_stops(void *context)
-{
-	(void)context;
-	stop_area_clear_alarm(&made_area);
-}
-
-static const struct guest_ops xen_ops = { .expect_stops = xen_expect_stops,
-					  .end_stops = xen_end_stops,
+static const struct guest_ops xen_ops = { .expect_stops = made_expect_stops,
+					  .end_stops = made_end_stops,
 					  .look = xen_look,
 					  .look_life = xen_look,
 					  .stop = xen_stop,

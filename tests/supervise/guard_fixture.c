@@ -73,20 +73,8 @@ static void xen_close(void *context)
 	(void)context;
 }
 
-static void xen_expect_stops(void *context)
-{
-	(void)context;
-	stop_area_set_alarm(&made_area);
-}
-
-static void xen_end_stops(void *context)
-{
-	(void)context;
-	stop_area_clear_alarm(&made_area);
-}
-
-static const struct guest_ops xen_ops = { .expect_stops = xen_expect_stops,
-					  .end_stops = xen_end_stops,
+static const struct guest_ops xen_ops = { .expect_stops = made_expect_stops,
+					  .end_stops = made_end_stops,
 					  .stop = xen_stop,
 					  .release = xen_release,
 					  .close = xen_close };

@@ -130,6 +130,19 @@ void stop_area_add_pause(struct stop_area *area, uint64_t paused_ns)
 	(void)area, (void)paused_ns;
 }
 
+/* guest_ops.expect_stops and .end_stops */
+static void made_expect_stops(void *context)
+{
+	(void)context;
+	stop_area_set_alarm(&made_area);
+}
+
+static void made_end_stops(void *context)
+{
+	(void)context;
+	stop_area_clear_alarm(&made_area);
+}
+
 /* False: Xen refuses. */
 static bool made_stop(void)
 {
