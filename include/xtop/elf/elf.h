@@ -137,7 +137,7 @@ bool elf_find_offset(const struct elf_file *file, uint64_t address, uint64_t *of
 		     uint64_t *left_bytes);
 /* Copies SIZE_BYTES that the file loads at ADDRESS. False: not all are loaded and can be read. */
 bool elf_read_at(struct elf_file *file, uint64_t address, void *buffer, size_t size_bytes);
-/* Copies those of SIZE_BYTES that the file loads from ADDRESS on. Returns how many could be read. */
+/* Copies those of SIZE_BYTES that the file loads from ADDRESS on. Returns how many were read. */
 size_t elf_read_front(struct elf_file *file, uint64_t address, void *buffer, size_t size_bytes);
 /*
  * Sets *ADDRESS to the virtual address at which the physical address PHYSICAL is loaded. False:
