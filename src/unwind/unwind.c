@@ -303,16 +303,51 @@ static void unwind_mark_trampoline(struct walk *walk)
 		walk->stack->frames[walk->stack->n_frames - 1].flags &= ~(uint32_t)FRAME_RETURN;
 }
 
+/* Where frame pointers lead on from. */
+struct link {
+	uint64_t pc, sp, fp;
+	uint32_t known;
+};
+
+static struct link unwind_get_link(const struct cursor *cursor)
+{
+	return (struct link){ cursor->regs[REG_PC], cursor->regs[REG_SP], cursor->regs[REG_RBP],
+			      cursor->known };
+}
+
+/*
+ * The step that was computed led to no caller. If frame pointers led to the last frame, its stack
+ * pointer is not sure: functions of V8 take their arguments off the stack before they return. Then
+ * frame pointers lead on from BEFORE.
+ */
+static enum unwind_stop unwind_retry(struct walk *walk, const struct link *before,
+				     enum unwind_stop stop)
+{
+	struct cursor *cursor = &walk->cursor;
+
+	if (walk->by != UNWIND_BY_COMPUTED || !cursor->user ||
+	    walk->stack->frames[walk->stack->n_frames - 1].by < UNWIND_BY_FP)
+		return stop;
+	cursor->regs[REG_PC] = before->pc;
+	cursor->regs[REG_SP] = before->sp;
+	cursor->regs[REG_RBP] = before->fp;
+	cursor->known = before->known;
+	unwind_find(walk);
+	return unwind_by_fp(walk, true) == STEP_CALLER ? unwind_check(walk, before->sp) : stop;
+}
+
 /* Walks on from the last frame. Returns the last step, and in *STOP why the walk ended. */
 static enum unwind_step unwind_frames(struct walk *walk, enum unwind_stop *stop)
 {
 	for (;;) {
-		uint64_t sp = walk->cursor.regs[REG_SP];
+		struct link before = unwind_get_link(&walk->cursor);
 		enum unwind_step step = unwind_choose(walk);
 
 		if (step == STEP_EH_RETURN)
 			step = unwind_leave_eh_return(walk);
-		*stop = step == STEP_CALLER ? unwind_check(walk, sp) : unwind_stop_of(step);
+		*stop = step == STEP_CALLER ? unwind_check(walk, before.sp) : unwind_stop_of(step);
+		if (step == STEP_CALLER && *stop != UNWIND_COMPLETE)
+			*stop = unwind_retry(walk, &before, *stop);
 		if (step != STEP_CALLER || *stop != UNWIND_COMPLETE)
 			return step;
 		unwind_mark_trampoline(walk);

@@ -165,6 +165,32 @@ static uint64_t find_return(const uint8_t *code)
 	return (uintptr_t)code + 5;
 }
 
+/*
+ * The innermost function is unknown. It has two arguments on the stack, and takes them off before it
+ * returns. Frame pointers lead to its caller, a part of recurse(), whose stack pointer is not known.
+ */
+static void test_arguments(const struct unwind_spaces *spaces)
+{
+	static struct unwind_stack stack;
+	uint64_t inner = find_return((const uint8_t *)(uintptr_t)recurse);
+	uint64_t outer = find_return((const uint8_t *)(uintptr_t)choose);
+	uint64_t base = 0x7ff000001000;
+
+	walk_from(spaces, 0, &stack); /* sets all the rest */
+	made.vcpu.regs.rip = (uintptr_t)&made;
+	made.vcpu.regs.rbp = base;
+	memset(made.words, 0x11, sizeof(made.words));
+	made.words[0] = base + 16 * sizeof(made.words[0]);
+	made.words[1] = inner;
+	made.words[16] = 0;
+	made.words[17] = outer;
+	unwind_stack(&made.vcpu, spaces, UNWIND_AUTO, &stack);
+	check(stack.n_frames >= 3 && stack.frames[1].address == inner &&
+		      stack.frames[2].address == outer,
+	      "frame pointers lead on where the stack pointer is not sure (%u frames, stop %d)",
+	      stack.n_frames, stack.stop);
+}
+
 static void test_return_address(struct image *image, uint64_t bias)
 {
 	static struct unwind_stack stack;
@@ -193,6 +219,7 @@ static void test_return_address(struct image *image, uint64_t bias)
 	walk_from(&spaces, 0, &stack);
 	check(stack.n_frames == 1 && stack.stop == UNWIND_COMPLETE,
 	      "a return address of zero ends the chain");
+	test_arguments(&spaces);
 	spaces.user_whole = false;
 	walk_from(&spaces, address, &stack);
 	made.vcpu.regs.rip = (uintptr_t)&made; /* no function */
