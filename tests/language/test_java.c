@@ -40,7 +40,11 @@ static pid_t find_main_thread(pid_t pid)
 
 static void check_told(struct live_process *live, const char *version, const char *told)
 {
-	told_check_thread(live, find_main_thread(live->pid), OF_A_CLASS, version, told);
+	pid_t thread = find_main_thread(live->pid);
+
+	told_check_thread(live, thread, OF_A_CLASS, version, told);
+	if (getenv("XTOP_TAPES"))
+		told_make_thread_tape(live, thread, RUNTIME_MAX_FRAMES, OF_A_CLASS, version, told);
 }
 
 /* What the looks at a running program have seen. */

@@ -158,15 +158,30 @@ static inline void told_check_native(struct live_process *live, const char *vers
 	told_check_thread(live, live->pid, "", version, told);
 }
 
-/* Describes the frames that have functions. Returns how many there are. */
-static inline size_t told_list_frames(const struct told_native *native,
-				      struct runtime_native frames[UNWIND_MAX_FRAMES])
+/*
+ * Describes the frames of the stack that have the first N_OWN functions whose names have NEEDED in
+ * them. *N_FUNCTIONS becomes how many functions these frames have.
+ */
+static inline size_t told_list_frames(const struct told_native *native, size_t n_own,
+				      const char *needed,
+				      struct runtime_native frames[UNWIND_MAX_FRAMES],
+				      size_t *n_functions)
 {
+	const struct program_frame *function = native->program.frames;
 	size_t n = 0;
 
-	for (unsigned i = 0; i < native->stack.n_frames; i++)
-		if (native->program.n && native->program.counts[i])
+	*n_functions = 0;
+	for (unsigned i = 0; i < native->stack.n_frames && native->program.n; i++) {
+		unsigned count = native->program.counts[i];
+
+		if (count && strstr(frames_get(native->frames, function->frame)->name, needed)) {
+			if (*n_functions + count > n_own)
+				break;
+			*n_functions += count;
 			frames[n++] = told_native_frame(native, i);
+		}
+		function += count;
+	}
 	return n;
 }
 
@@ -213,25 +228,22 @@ static inline size_t told_count_own(const char *told)
 	return n;
 }
 
-/* Writes a tape of the program's own functions to the folder XTOP_TAPES. */
-static inline void told_make_native_tape(struct live_process *live, const char *version,
-					 const char *told)
+/*
+ * Writes a tape of the first N_OWN functions of THREAD whose names have NEEDED in them to the folder
+ * XTOP_TAPES.
+ */
+static inline void told_make_thread_tape(struct live_process *live, pid_t thread, size_t n_own,
+					 const char *needed, const char *version, const char *told)
 {
 	static struct runtime_native frames[UNWIND_MAX_FRAMES];
 	static struct told_native native;
-	size_t n_own = told_count_own(told), n_functions = 0, n = 0, length = 0;
+	size_t n_functions = 0, n = 0, length = 0;
 	struct tape *tape;
 	char own[8192];
 
 	told_native_init(&native, live);
-	if (told_native_look(&native, live, live->pid))
-		told_list_frames(&native, frames);
-	for (unsigned i = 0; i < native.stack.n_frames && native.program.n; i++) {
-		if (n_functions + native.program.counts[i] > n_own)
-			break;
-		n_functions += native.program.counts[i];
-		n += native.program.counts[i] > 0;
-	}
+	if (told_native_look(&native, live, thread))
+		n = told_list_frames(&native, n_own, needed, frames, &n_functions);
 	for (size_t i = 0; i < n_functions; i++)
 		length += strcspn(told + length, "\n") + 1;
 	snprintf(own, sizeof(own), "%.*s", (int)length, told);
@@ -241,6 +253,12 @@ static inline void told_make_native_tape(struct live_process *live, const char *
 	told_check_tape(live, frames, n, version, own);
 	told_native_deinit(&native);
 	tape_stop(tape, live, getenv("XTOP_TAPES"), version, own);
+}
+
+static inline void told_make_native_tape(struct live_process *live, const char *version,
+					 const char *told)
+{
+	told_make_thread_tape(live, live->pid, told_count_own(told), "", version, told);
 }
 
 #endif
