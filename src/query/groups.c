@@ -312,15 +312,33 @@ static bool modules_collect(const struct snapshot *snapshot, struct modules_pass
 	return true;
 }
 
-static int module_compare(const void *pointer_a, const void *pointer_b, void *pointer_totals)
+struct modules_order {
+	bool totals, by_children;
+};
+
+static double module_figure(const struct group_row *row, const struct modules_order *order)
+{
+	return order->by_children ? group_weight(row, order->totals)
+				  : group_self(row, order->totals);
+}
+
+static int module_compare(const void *pointer_a, const void *pointer_b, void *pointer_order)
 {
 	const struct group_row *a = pointer_a, *b = pointer_b;
-	const bool *totals = pointer_totals;
-	double self_a = group_self(a, *totals), self_b = group_self(b, *totals);
+	double figure_a = module_figure(a, pointer_order),
+	       figure_b = module_figure(b, pointer_order);
 
-	if (self_a != self_b)
-		return self_a < self_b ? 1 : -1;
+	if (figure_a != figure_b)
+		return figure_a < figure_b ? 1 : -1;
 	return strcmp(a->name, b->name);
+}
+
+void groups_sort_modules(struct groups *groups, bool totals, bool by_children)
+{
+	struct modules_order order = { totals, by_children };
+
+	if (groups->n)
+		qsort_r(groups->rows, groups->n, sizeof(*groups->rows), module_compare, &order);
 }
 
 struct xtop_error *groups_build_modules(const struct snapshot *snapshot, bool totals,
@@ -342,10 +360,8 @@ struct xtop_error *groups_build_modules(const struct snapshot *snapshot, bool to
 			groups_deinit(&pass->groups);
 		return error_create("no memory for the table of modules");
 	}
-	if (pass->groups.n)
-		qsort_r(pass->groups.rows, pass->groups.n, sizeof(*pass->groups.rows),
-			module_compare, &totals);
 	*groups = pass->groups;
+	groups_sort_modules(groups, totals, false);
 	return NULL;
 }
 

@@ -117,6 +117,26 @@ static void test_modules(void)
 	snapshot_destroy(snapshot);
 }
 
+static void test_sorted_modules(void)
+{
+	static const char *const stacks[] = { ".main;write 9", ".main 1", NULL };
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+	struct groups groups;
+	char *text;
+
+	must(groups_build_modules(snapshot, true, &groups));
+	groups_sort_modules(&groups, true, true);
+	text = groups_text(&groups);
+	check_string(text, "prog 1/10\n[kernel] 9/9\n", "modules sorted by children");
+	free(text);
+	groups_sort_modules(&groups, true, false);
+	text = groups_text(&groups);
+	check_string(text, "[kernel] 9/9\nprog 1/10\n", "and by self again");
+	free(text);
+	groups_deinit(&groups);
+	snapshot_destroy(snapshot);
+}
+
 static void test_many_modules(void)
 {
 	struct profile *profile;
@@ -146,6 +166,7 @@ int main(void)
 	test_processes();
 	test_cgroups();
 	test_modules();
+	test_sorted_modules();
 	test_many_modules();
 	frames_destroy(frames);
 	return tap_done();

@@ -148,6 +148,14 @@ static void test_exits(void)
 	screen_contains(&scene, 80, 24, "Longest▾", true);
 	scene_keys(&scene, 80, 24, ">");
 	screen_contains(&scene, 80, 24, "Rate▾", true);
+	scene_click(&scene, 80, 24, 6, 42);
+	screen_contains(&scene, 80, 24, "Longest▾", true);
+	scene_click(&scene, 80, 24, 6, 22); /* the mean has no order */
+	screen_contains(&scene, 80, 24, "99 %▾", true);
+	scene_click(&scene, 80, 24, 6, 60);
+	screen_contains(&scene, 80, 24, "99 %▾", true);
+	scene_click(&scene, 80, 24, 6, 8);
+	screen_contains(&scene, 80, 24, "Rate▾", true);
 	screen_contains(&scene, 80, 24, "none lost", true);
 	host_show(&scene, 9578);
 	screen_check(&scene, "exits-lost-120x40", 120, 40);

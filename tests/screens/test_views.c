@@ -72,6 +72,15 @@ static void test_views(void)
 	views_check(&scene, "vcpus");
 	scene_keys(&scene, 80, 24, "p");
 	views_check(&scene, "groups");
+	scene_click(&scene, 80, 24, 4, 35);
+	screen_contains(&scene, 80, 24, "Children▾     Self", true);
+	scene_keys(&scene, 80, 24, ">");
+	screen_contains(&scene, 80, 24, "Self▾", true);
+	scene_keys(&scene, 80, 24, "<");
+	scene_click(&scene, 80, 24, 4, 48);
+	screen_contains(&scene, 80, 24, "Self▾", true);
+	scene_click(&scene, 80, 24, 4, 60);
+	screen_contains(&scene, 80, 24, "Self▾", true);
 	scene_keys(&scene, 80, 24, "o");
 	views_check(&scene, "overhead");
 	scene_keys(&scene, 80, 24, "<F2>");

@@ -222,6 +222,14 @@ static void test_table(void)
 	keys(&waits, "I>");
 	screen_check(&waits.scene, "waits-by-longest-80x24", 80, 24);
 	keys(&waits, ",");
+	contains(&waits, "Mean▾", true);
+	scene_click(&waits.scene, 80, 24, 4, 20);
+	screen_check(&waits.scene, "waits-by-longest-80x24", 80, 24);
+	scene_click(&waits.scene, 80, 24, 4, 40);
+	contains(&waits, "Longest▾", true);
+	scene_click(&waits.scene, 80, 24, 4, 2);
+	contains(&waits, "Now▾", true);
+	scene_click(&waits.scene, 80, 24, 4, 10);
 	keys(&waits, "/pipe_<Enter>");
 	keys(&waits, "<Enter>");
 	contains(&waits, "pipe_read", true);

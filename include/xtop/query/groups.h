@@ -44,6 +44,8 @@ struct xtop_error *groups_build_cgroups(const struct snapshot *snapshot, bool to
 /* One row for each module, the hottest first, by self. */
 struct xtop_error *groups_build_modules(const struct snapshot *snapshot, bool totals,
 					struct groups *groups);
+/* Sorts modules by self, or by children; equal ones by name. */
+void groups_sort_modules(struct groups *groups, bool totals, bool by_children);
 void groups_deinit(struct groups *groups);
 
 #endif

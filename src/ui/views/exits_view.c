@@ -47,6 +47,8 @@ struct view_exits {
 	struct exits_weight sum;   /* weight that the filter leaves of all reasons */
 	struct exit_reason open;   /* the reason whose functions are shown */
 	bool is_open;
+	int sort_row; /* screen's row with the columns to sort by, as last drawn; -1: none */
+	bool narrow;
 };
 
 static struct view_exits *view_exits(struct view *view)
@@ -369,13 +371,20 @@ static const struct {
 	[EXITS_BY_LONGEST] = { "Longest", 45, 0 },
 };
 
-static void exits_draw_columns(const struct view_exits *exits, struct canvas *canvas, int row)
+static int exits_column_end(enum exits_sort sort, bool narrow)
+{
+	return narrow ? exits_columns[sort].narrow_end : exits_columns[sort].end;
+}
+
+static void exits_draw_columns(struct view_exits *exits, struct canvas *canvas, int row)
 {
 	bool narrow = canvas_columns(canvas) < NARROW;
 
+	exits->narrow = narrow;
+	exits->sort_row = row;
 	canvas_fill(canvas, row, 0, canvas_columns(canvas), STYLE_HEADER);
 	for (int i = 0; i < N_EXITS_SORTS; i++) {
-		int end = narrow ? exits_columns[i].narrow_end : exits_columns[i].end;
+		int end = exits_column_end((enum exits_sort)i, narrow);
 
 		if (!end)
 			continue;
@@ -398,8 +407,7 @@ static void exits_draw_later_head(struct canvas *canvas, int row, unsigned part)
 				       : "Waits that took from, to      Waits");
 }
 
-static void exits_draw_head(const struct view_exits *exits, struct canvas *canvas, int row,
-			    unsigned part)
+static void exits_draw_head(struct view_exits *exits, struct canvas *canvas, int row, unsigned part)
 {
 	if (part == EXITS_REASONS)
 		exits_draw_columns(exits, canvas, row);
@@ -503,6 +511,7 @@ static void exits_draw(struct view *view, const struct ui_model *model, struct c
 	size_t page = area.rows > 5 ? (size_t)area.rows - 5 : 0;
 	int row = area.row;
 
+	exits->sort_row = -1;
 	if (obstacle) {
 		canvas_put(canvas, row + 1, 2, area.columns - 2, STYLE_NORMAL, obstacle);
 		return;
@@ -532,12 +541,18 @@ static struct request exits_unfold(struct view_exits *exits, const struct ui_mod
 	return request_of(REQUEST_UPDATE);
 }
 
-/* Sorts rows by the next column to the left (STEP is -1) or to the right. */
-static struct request exits_sort_by(struct view_exits *exits, int step)
+static struct request exits_sort_by(struct view_exits *exits, enum exits_sort sort)
 {
-	exits->sort = (enum exits_sort)(((int)exits->sort + N_EXITS_SORTS + step) % N_EXITS_SORTS);
+	exits->sort = sort;
 	exits->sorted = true;
 	return request_of(REQUEST_UPDATE);
+}
+
+/* Sorts rows by the next column to the left (STEP is -1) or to the right. */
+static struct request exits_sort_beside(struct view_exits *exits, int step)
+{
+	return exits_sort_by(exits, (enum exits_sort)(((int)exits->sort + N_EXITS_SORTS + step) %
+						      N_EXITS_SORTS));
 }
 
 static struct request exits_handle(struct view *view, const struct ui_model *model,
@@ -550,20 +565,32 @@ static struct request exits_handle(struct view *view, const struct ui_model *mod
 	if (request.code == REQUEST_ANNOTATE)
 		return view_annotation_of(frame);
 	if (request.code == REQUEST_SORT_LEFT)
-		return exits_sort_by(exits, -1);
+		return exits_sort_beside(exits, -1);
 	if (request.code == REQUEST_SORT_RIGHT || request.code == REQUEST_SORT_NEXT)
-		return exits_sort_by(exits, 1);
+		return exits_sort_beside(exits, 1);
 	if (request.code == REQUEST_UNFOLD || (request.code == REQUEST_OPEN && frame == FRAME_NONE))
 		return exits_unfold(exits, model);
 	return rows_handle(&exits->rows, model, request);
 }
 
+/* A click on a column without an order goes to the next column to the right that has one. */
+static struct request exits_click_header(struct view_exits *exits, int column)
+{
+	for (int i = 0; i < N_EXITS_SORTS; i++)
+		if (column <= exits_column_end((enum exits_sort)i, exits->narrow))
+			return exits_sort_by(exits, (enum exits_sort)i);
+	return request_of(REQUEST_NONE);
+}
+
 static struct request exits_click(struct view *view, const struct ui_model *model, int row,
 				  int column)
 {
+	struct view_exits *exits = view_exits(view);
+
 	(void)model;
-	(void)column;
-	return rows_click(&view_exits(view)->rows, row);
+	if (row == exits->sort_row)
+		return exits_click_header(exits, column);
+	return rows_click(&exits->rows, row);
 }
 
 /* clang-format off */

@@ -15,6 +15,8 @@
 #define GROUPS_SIDE_BY_SIDE 76           /* columns from which on both lists are shown */
 #define GROUPS_CGROUP_AT    28           /* first cell of the column of control groups */
 #define GROUPS_CGROUP_MIN   44           /* width of a list that has this column */
+#define GROUPS_SELF_AT      10           /* first cells of the modules' columns */
+#define GROUPS_MODULE_AT    19
 #define GROUPS_CGROUP_KEY   (1ULL << 63) /* bit of a group's key that no frame's key has */
 
 enum groups_side { GROUPS_PROCESSES, GROUPS_MODULES };
@@ -26,6 +28,7 @@ struct view_groups {
 	enum groups_side side;
 	bool chosen; /* the user chose the side */
 	bool side_by_side;
+	bool by_children;            /* how modules are sorted; not by self */
 	bool by_cgroup, has_cgroups; /* how processes were listed, and whether groups are known */
 	int first_row, columns;
 };
@@ -91,6 +94,7 @@ static struct xtop_error *groups_update(struct view *view, const struct ui_model
 	if (!error)
 		error = groups_build_modules(model->snapshot, model->shares.totals,
 					     &groups->groups[1]);
+	groups_sort_modules(&groups->groups[1], model->shares.totals, groups->by_children);
 	groups_update_list(groups, GROUPS_PROCESSES);
 	groups_update_list(groups, GROUPS_MODULES);
 	if (!groups->chosen) /* a unikernel has no processes */
@@ -187,9 +191,12 @@ static void groups_draw_list(struct view_groups *view, const struct ui_model *mo
 			canvas_put(canvas, area.row, column + GROUPS_CGROUP_AT,
 				   area.columns - GROUPS_CGROUP_AT, style, "Container or unit");
 	} else {
-		canvas_put_right(canvas, area.row, column, 8, STYLE_HEADER, "Children");
-		canvas_put_right(canvas, area.row, column + 10, 8, STYLE_HEADER, "Self▾");
-		canvas_put(canvas, area.row, column + 19, area.columns - 19, style, "Module");
+		canvas_put(canvas, area.row, column, 9, STYLE_HEADER,
+			   view->by_children ? "Children▾" : "Children");
+		canvas_put_right(canvas, area.row, column + GROUPS_SELF_AT, 8, STYLE_HEADER,
+				 view->by_children ? "Self" : "Self▾");
+		canvas_put(canvas, area.row, column + GROUPS_MODULE_AT,
+			   area.columns - GROUPS_MODULE_AT, style, "Module");
 	}
 	if (!view->side_by_side)
 		canvas_put_right(canvas, area.row, column + 26, area.columns - 27, STYLE_HEADER,
@@ -256,6 +263,13 @@ static struct request groups_open(const struct view_groups *view, const struct u
 	return request;
 }
 
+/* Only modules have two figures to sort by. */
+static struct request groups_sort(struct view_groups *view, bool by_children)
+{
+	view->by_children = by_children;
+	return request_of(REQUEST_UPDATE);
+}
+
 static struct request groups_handle(struct view *view, const struct ui_model *model,
 				    struct request request)
 {
@@ -271,9 +285,21 @@ static struct request groups_handle(struct view *view, const struct ui_model *mo
 		groups->side = groups->side == GROUPS_PROCESSES ? GROUPS_MODULES : GROUPS_PROCESSES;
 		groups->chosen = true;
 		return request_of(REQUEST_NONE);
+	case REQUEST_SORT_LEFT:
+	case REQUEST_SORT_RIGHT:
+	case REQUEST_SORT_NEXT:
+		return groups_sort(groups, !groups->by_children);
 	default:
 		return view_search(list, model, request, groups_frame);
 	}
+}
+
+/* COLUMN: counted from the list's first cell. */
+static struct request groups_click_header(struct view_groups *view, int column)
+{
+	if (view->side == GROUPS_PROCESSES || column >= GROUPS_MODULE_AT)
+		return request_of(REQUEST_NONE);
+	return groups_sort(view, column < GROUPS_SELF_AT);
 }
 
 /* A click on the selected row restricts all views to that row. */
@@ -288,6 +314,9 @@ static struct request groups_click(struct view *view, const struct ui_model *mod
 		groups->side = column < groups->columns ? GROUPS_PROCESSES : GROUPS_MODULES;
 		groups->chosen = true;
 	}
+	if (row == groups->first_row - 1)
+		return groups_click_header(groups, groups->side_by_side ? column - groups->columns
+									: column);
 	click = list_click(&groups->lists[groups->side], row - groups->first_row);
 	return click == LIST_OPENED && groups->side == before ? groups_open(groups, model)
 							      : request_of(REQUEST_NONE);
@@ -317,8 +346,11 @@ static const struct key groups_keys[] = {
 const struct view_ops groups_ops = {
 	.name = "processes and modules",
 	.size = sizeof(struct view_groups),
-	.traits = VIEW_GUEST | VIEW_SEARCHED | VIEW_ENDS_RANGE | VIEW_BACK_BY_LEFT,
-	.opener = { KEYS_PROFILE, { 'p' }, .request = REQUEST_VIEW, .views = VIEW_GUEST,
+	.traits = VIEW_GUEST | VIEW_SEARCHED | VIEW_COLUMNS | VIEW_ENDS_RANGE | VIEW_BACK_BY_LEFT,
+	.opener = { KEYS_PROFILE,
+		    { 'p' },
+		    .request = REQUEST_VIEW,
+		    .views = VIEW_GUEST,
 		    .opens = &groups_ops },
 	.keys = groups_keys,
 	.n_keys = sizeof(groups_keys) / sizeof(groups_keys[0]),

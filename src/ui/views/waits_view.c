@@ -100,20 +100,22 @@ static double waits_mean(const struct ui_model *model, const struct waits_row *r
 	return model->shares.totals ? row->mean_total : row->mean;
 }
 
+/* The columns by which rows can be sorted. */
+static const struct {
+	int at, width;
+	const char *text;
+} waits_columns[] = { [WAITS_BY_NOW] = { AT_NOW, 4, "Now" },
+		      [WAITS_BY_MEAN] = { AT_MEAN, 8, "Mean" },
+		      [WAITS_BY_LONGEST] = { AT_LONGEST, 9, "Longest" } };
+
 static void waits_put_header(const struct view_waits *waits, struct canvas *canvas, int row,
 			     enum waits_order order)
 {
-	static const struct {
-		int at, width;
-		const char *text;
-	} headers[] = { [WAITS_BY_NOW] = { AT_NOW, 4, "Now" },
-			[WAITS_BY_MEAN] = { AT_MEAN, 8, "Mean" },
-			[WAITS_BY_LONGEST] = { AT_LONGEST, 9, "Longest" } };
-	int at = headers[order].at, width = headers[order].width;
+	int at = waits_columns[order].at, width = waits_columns[order].width;
 	bool sorted = waits->order == order;
 
 	canvas_put_right(canvas, row, at, width, sorted ? STYLE_SORTED : STYLE_HEADER,
-			 headers[order].text);
+			 waits_columns[order].text);
 	if (sorted)
 		canvas_put(canvas, row, at + width, 1, STYLE_SORTED, "▾");
 }
@@ -248,14 +250,22 @@ static void waits_draw(struct view *view, const struct ui_model *model, struct c
 /* --- requests --------------------------------------------------------------------------------- */
 
 static struct request waits_order_by(struct view_waits *waits, const struct ui_model *model,
-				     int step)
+				     enum waits_order order)
 {
-	waits->order = (enum waits_order)((waits->order + N_WAITS_ORDERS + (unsigned)step) %
-					  N_WAITS_ORDERS);
+	waits->order = order;
 	waits->chosen = true;
 	if (model->all)
 		waits_arrange(waits, model);
 	return request_of(REQUEST_NONE);
+}
+
+/* Sorts rows by the next column to the left (STEP is -1) or to the right. */
+static struct request waits_order_beside(struct view_waits *waits, const struct ui_model *model,
+					 int step)
+{
+	unsigned order = (waits->order + N_WAITS_ORDERS + (unsigned)step) % N_WAITS_ORDERS;
+
+	return waits_order_by(waits, model, (enum waits_order)order);
 }
 
 static struct request waits_handle(struct view *view, const struct ui_model *model,
@@ -265,13 +275,22 @@ static struct request waits_handle(struct view *view, const struct ui_model *mod
 
 	switch ((int)request.code) {
 	case REQUEST_SORT_LEFT:
-		return waits_order_by(waits, model, -1);
+		return waits_order_beside(waits, model, -1);
 	case REQUEST_SORT_RIGHT:
 	case REQUEST_SORT_NEXT:
-		return waits_order_by(waits, model, 1);
+		return waits_order_beside(waits, model, 1);
 	default:
 		return view_handle_list(&waits->list, model, request, waits_frame);
 	}
+}
+
+static struct request waits_click_header(struct view_waits *waits, const struct ui_model *model,
+					 int column)
+{
+	for (unsigned i = 0; i < N_WAITS_ORDERS; i++)
+		if (column <= waits_columns[i].at + waits_columns[i].width)
+			return waits_order_by(waits, model, (enum waits_order)i);
+	return request_of(REQUEST_NONE);
 }
 
 static struct request waits_click(struct view *view, const struct ui_model *model, int row,
@@ -279,8 +298,8 @@ static struct request waits_click(struct view *view, const struct ui_model *mode
 {
 	struct view_waits *waits = view_waits(view);
 
-	(void)model;
-	(void)column;
+	if (row == waits->first_row - 1)
+		return waits_click_header(waits, model, column);
 	return view_click_list(&waits->list, row - waits->first_row, waits_frame);
 }
 
