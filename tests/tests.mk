@@ -395,6 +395,7 @@ check_PROGRAMS += \
 	tests/query/test_line_expander \
 	tests/query/test_locks \
 	tests/query/test_takers_advice \
+	tests/query/test_takers_sum \
 	tests/query/test_neighbours \
 	tests/query/test_pass_through \
 	tests/query/test_selection \

@@ -175,8 +175,29 @@ static void exits_put_row(struct json *json, const struct snapshot *snapshot, si
 	json_close(json, '}');
 }
 
+static void exits_put_bucket(struct json *json, unsigned power, uint64_t count)
+{
+	if (!count)
+		return;
+	json_open(json, NULL, '{');
+	json_double(json, "from_us", (double)(1ULL << power) / 1e3);
+	json_u64(json, "count", count);
+	json_close(json, '}');
+}
+
+static void exits_put_histogram(struct json *json, const char *name,
+				const uint64_t log2[EXITS_LOG2])
+{
+	json_open(json, name, '[');
+	for (unsigned i = 0; i < EXITS_LOG2; i++)
+		exits_put_bucket(json, i, log2[i]);
+	json_close(json, ']');
+}
+
 static void exits_put_wakes(struct json *json, const struct exits_wakes *wakes, unsigned vcpu)
 {
+	uint64_t log2[EXITS_LOG2];
+
 	json_open(json, NULL, '{');
 	json_u64(json, "vcpu", vcpu);
 	json_u64(json, "count", wakes->count);
@@ -188,22 +209,16 @@ static void exits_put_wakes(struct json *json, const struct exits_wakes *wakes, 
 		json_double(json, "longest_by", NAN); /* null */
 	else
 		json_u64(json, "longest_by", wakes->longest_by);
-	json_close(json, '}');
-}
-
-static void exits_put_bucket(struct json *json, unsigned power, uint64_t count)
-{
-	if (!count)
-		return;
-	json_open(json, NULL, '{');
-	json_double(json, "from_us", (double)(1ULL << power) / 1e3);
-	json_u64(json, "count", count);
+	for (unsigned i = 0; i < EXITS_LOG2; i++)
+		log2[i] = wakes->log2[i];
+	exits_put_histogram(json, "histogram", log2);
 	json_close(json, '}');
 }
 
 void exits_put_json(struct json *json, const struct snapshot *snapshot, bool totals)
 {
 	const struct exits_table *table = snapshot_get_run(snapshot)->exits;
+	uint64_t log2[EXITS_LOG2];
 	size_t at = 0;
 
 	json_open(json, "exits", '{');
@@ -222,9 +237,7 @@ void exits_put_json(struct json *json, const struct snapshot *snapshot, bool tot
 	for (unsigned i = 0; i < table->n_vcpus && i < GUEST_MAX_VCPUS; i++)
 		exits_put_wakes(json, &table->wakes[i], i);
 	json_close(json, ']');
-	json_open(json, "wakes_histogram", '[');
-	for (unsigned i = 0; i < EXITS_LOG2; i++)
-		exits_put_bucket(json, i, table->wakes_log2[i]);
-	json_close(json, ']');
+	exits_sum_waits(table, log2);
+	exits_put_histogram(json, "wakes_histogram", log2);
 	json_close(json, '}');
 }

@@ -578,17 +578,19 @@ static void exits_update_live(struct exits *exits)
 			    &exits->pairs[i].last, &exits->pairs[i].live_count, factor);
 }
 
-struct exits_table *exits_table_create(size_t n_rows, size_t n_causes)
+struct exits_table *exits_table_create(unsigned n_vcpus, size_t n_rows, size_t n_causes)
 {
 	struct exits_table *table = calloc(1, sizeof(*table));
 
 	if (!table)
 		return NULL;
+	table->n_vcpus = n_vcpus;
 	table->n_rows = n_rows;
 	table->n_causes = n_causes;
+	table->wakes = calloc(n_vcpus + 1, sizeof(*table->wakes));
 	table->rows = calloc(n_rows + 1, sizeof(*table->rows));
 	table->causes = calloc(n_causes + 1, sizeof(*table->causes));
-	if (table->rows && table->causes)
+	if (table->wakes && table->rows && table->causes)
 		return table;
 	exits_table_destroy(table);
 	return NULL;
@@ -598,21 +600,32 @@ void exits_table_destroy(struct exits_table *table)
 {
 	if (!table)
 		return;
+	free(table->wakes);
 	free(table->rows);
 	free(table->causes);
 	free(table);
+}
+
+void exits_sum_waits(const struct exits_table *table, uint64_t log2[EXITS_LOG2])
+{
+	for (unsigned i = 0; i < EXITS_LOG2; i++) {
+		log2[i] = 0;
+		for (unsigned j = 0; j < table->n_vcpus; j++)
+			log2[i] += table->wakes[j].log2[i];
+	}
 }
 
 struct exits_table *exits_table_copy(const struct exits_table *table, size_t n_rows,
 				     size_t n_causes)
 {
 	size_t rows = table->n_rows < n_rows ? table->n_rows : n_rows, of_row = 0, n = 0;
-	struct exits_table *copy = exits_table_create(rows, table->n_causes);
+	struct exits_table *copy = exits_table_create(table->n_vcpus, rows, table->n_causes);
 	struct exits_table parts;
 
 	if (!copy)
 		return NULL;
 	parts = *copy;
+	memcpy(parts.wakes, table->wakes, table->n_vcpus * sizeof(*parts.wakes));
 	memcpy(parts.rows, table->rows, rows * sizeof(*parts.rows));
 	for (size_t i = 0; i < table->n_causes && table->causes[i].row < rows; i++) {
 		of_row = i && table->causes[i].row == table->causes[i - 1].row ? of_row + 1 : 0;
@@ -622,6 +635,7 @@ struct exits_table *exits_table_copy(const struct exits_table *table, size_t n_r
 	*copy = *table;
 	copy->n_rows = rows;
 	copy->n_causes = n;
+	copy->wakes = parts.wakes;
 	copy->rows = parts.rows;
 	copy->causes = realloc(parts.causes, (n + 1) * sizeof(*parts.causes));
 	if (!copy->causes)
@@ -631,8 +645,8 @@ struct exits_table *exits_table_copy(const struct exits_table *table, size_t n_r
 
 size_t exits_table_memory_bytes(const struct exits_table *table)
 {
-	return sizeof(*table) + table->n_rows * sizeof(*table->rows) +
-	       table->n_causes * sizeof(*table->causes);
+	return sizeof(*table) + table->n_vcpus * sizeof(*table->wakes) +
+	       table->n_rows * sizeof(*table->rows) + table->n_causes * sizeof(*table->causes);
 }
 
 static int exits_compare_weights(const struct exits_weight *a, const struct exits_weight *b)
@@ -702,7 +716,8 @@ static bool exits_fill(const struct exits *exits, struct exits_table *table)
 
 struct exits_table *exits_get(struct exits *exits)
 {
-	struct exits_table *table = exits_table_create(exits->n_entries, exits->n_pairs);
+	struct exits_table *table =
+		exits_table_create(exits->waits.n_vcpus, exits->n_entries, exits->n_pairs);
 
 	if (!table)
 		return NULL;

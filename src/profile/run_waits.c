@@ -143,14 +143,13 @@ void run_waits_reset(struct run_waits *waits)
 
 void run_waits_get(const struct run_waits *waits, struct exits_table *table)
 {
-	table->n_vcpus = waits->n_vcpus;
 	for (unsigned i = 0; i < waits->n_vcpus; i++) {
 		const struct run_waits_vcpu *vcpu = &waits->vcpus[i];
 		struct exits_wakes *wakes = &table->wakes[i];
 
-		for (unsigned j = 0; j < TIME_HISTOGRAM_BUCKETS; j++)
-			table->wakes_log2[j / TIME_HISTOGRAM_STEPS] += vcpu->times.counts[j];
 		*wakes = vcpu->wakes;
+		for (unsigned j = 0; j < TIME_HISTOGRAM_BUCKETS; j++)
+			wakes->log2[j / TIME_HISTOGRAM_STEPS] += vcpu->times.counts[j];
 		if (!wakes->longest_ns)
 			wakes->longest_by = UINT32_MAX;
 		wakes->p50_ns = time_histogram_quantile(&vcpu->times, 0.5, wakes->longest_ns);

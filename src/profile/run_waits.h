@@ -49,7 +49,7 @@ void run_waits_pass(struct run_waits *waits, uint64_t tsc, double ns_per_cycle);
 void run_waits_begin(struct run_waits *waits, double ns_per_cycle);
 /* Forgets all but what has been allocated. */
 void run_waits_reset(struct run_waits *waits);
-/* Sets the table's figures of waits. */
+/* Sets the waits of the table's vCPUs, which are as many as WAITS has. */
 void run_waits_get(const struct run_waits *waits, struct exits_table *table);
 
 #endif

@@ -225,6 +225,8 @@ static void exits_sum_wakes(struct exits_wakes *sum, const struct exits_wakes *b
 
 	sum->count += exits_step(now->count, before->count);
 	sum->ns += is_reset ? now->ns : now->ns - before->ns;
+	for (unsigned i = 0; i < EXITS_LOG2; i++)
+		sum->log2[i] += now->log2[i] - (is_reset ? 0 : before->log2[i]);
 	if (now->longest_ns <= sum->longest_ns ||
 	    (!is_reset && now->longest_ns == before->longest_ns))
 		return;
@@ -236,6 +238,8 @@ static void exits_sum_wakes(struct exits_wakes *sum, const struct exits_wakes *b
 static void exits_sum_head(struct exits_table *sum, const struct exits_table *before,
 			   const struct exits_table *now)
 {
+	static const struct exits_wakes no_wakes;
+
 	sum->span_ns += now->span_ns - (now->span_ns < before->span_ns ? 0 : before->span_ns);
 	sum->records += exits_step(now->records, before->records);
 	sum->lost += exits_step(now->lost, before->lost);
@@ -243,17 +247,19 @@ static void exits_sum_head(struct exits_table *sum, const struct exits_table *be
 	sum->refused += exits_step(now->refused, before->refused);
 	sum->n_vcpus = now->n_vcpus > sum->n_vcpus ? now->n_vcpus : sum->n_vcpus;
 	for (unsigned i = 0; i < now->n_vcpus && i < GUEST_MAX_VCPUS; i++)
-		exits_sum_wakes(&sum->wakes[i], &before->wakes[i], &now->wakes[i]);
-	for (unsigned i = 0; i < EXITS_LOG2; i++)
-		sum->wakes_log2[i] += exits_step(now->wakes_log2[i], before->wakes_log2[i]);
+		exits_sum_wakes(&sum->wakes[i], i < before->n_vcpus ? &before->wakes[i] : &no_wakes,
+				&now->wakes[i]);
 }
 
+/* A table with room for all vCPUs that may come. */
 static struct exits_table *exits_sum_begin(void)
 {
-	struct exits_table *table = exits_table_create(0, 0);
+	struct exits_table *table = exits_table_create(GUEST_MAX_VCPUS, 0, 0);
 
 	for (unsigned i = 0; table && i < GUEST_MAX_VCPUS; i++)
 		table->wakes[i].longest_by = UINT32_MAX;
+	if (table)
+		table->n_vcpus = 0;
 	return table;
 }
 
@@ -325,14 +331,18 @@ static void exits_sum_fill(const struct exits_sum *sum, struct exits_table *tabl
 
 struct exits_table *exits_sum_build(struct exits_sum *sum)
 {
-	struct exits_table *table = sum->table ? exits_table_create(sum->n, sum->n) : NULL, lists;
+	struct exits_table *table = NULL, lists;
 
+	if (sum->table)
+		table = exits_table_create(sum->table->n_vcpus, sum->n, sum->n);
 	if (!table)
 		return NULL;
 	qsort(sum->parts, sum->n, sizeof(*sum->parts), exits_compare_parts);
 	exits_sum_merge(sum);
 	lists = *table;
 	*table = *sum->table;
+	table->wakes = lists.wakes;
+	memcpy(table->wakes, sum->table->wakes, table->n_vcpus * sizeof(*table->wakes));
 	table->rows = lists.rows;
 	table->causes = lists.causes;
 	table->live_span_ns = table->span_ns;

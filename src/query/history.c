@@ -419,7 +419,7 @@ struct xtop_error *history_get_range(const struct history *history, size_t first
 				     struct snapshot **snapshotp)
 {
 	struct range range = { .capacity = 0 };
-	struct xtop_error *error = range_begin(&range);
+	struct xtop_error *error = range_begin(&range, history_head(history, first));
 
 	for (size_t i = first + 1; i <= last && !error; i++)
 		error = range_add(&range, history_head(history, i - 1),

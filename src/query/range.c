@@ -25,6 +25,7 @@ void range_deinit(struct range *range)
 	paths_deinit(&range->paths);
 	free(range->sums);
 	exits_sum_deinit(&range->exits);
+	takers_sum_deinit(&range->takers);
 }
 
 static bool range_find_or_add(struct range *range, uint32_t parent, uint32_t frame, uint32_t *pathp)
@@ -53,11 +54,14 @@ static struct xtop_error *range_no_memory(void)
 	return error_create("no memory for a range of time");
 }
 
-struct xtop_error *range_begin(struct range *range)
+struct xtop_error *range_begin(struct range *range, const struct snapshot *first)
 {
 	uint32_t root;
 
-	return range_find_or_add(range, 0, FRAME_ROOT, &root) ? NULL : range_no_memory();
+	if (!range_find_or_add(range, 0, FRAME_ROOT, &root) ||
+	    !takers_sum_add(&range->takers, snapshot_get_run(first)->takers))
+		return range_no_memory();
+	return NULL;
 }
 
 static double range_waits_ticks(const struct snapshot *before, const struct snapshot *now)
@@ -83,7 +87,8 @@ struct xtop_error *range_add(struct range *range, const struct snapshot *before,
 	}
 	range->waits_ticks += range_waits_ticks(before, moment->head);
 	if (!exits_sum_add(&range->exits, snapshot_get_run(before)->exits,
-			   snapshot_get_run(moment->head)->exits, moment->exits))
+			   snapshot_get_run(moment->head)->exits, moment->exits) ||
+	    !takers_sum_add(&range->takers, snapshot_get_run(moment->head)->takers))
 		return range_no_memory();
 	return NULL;
 }
@@ -146,8 +151,10 @@ struct xtop_error *range_build(struct range *range, const struct snapshot *first
 	snapshot->first_clocks = first->clocks;
 	if (snapshot->waits)
 		snapshot->waits->span_ticks = snapshot->waits->span_live = range->waits_ticks;
-	if (snapshot->run)
+	if (snapshot->run) {
 		snapshot->run->exits = exits_sum_build(&range->exits);
+		snapshot->run->takers = takers_sum_build(&range->takers);
+	}
 	*snapshotp = snapshot;
 	return NULL;
 }

@@ -8,6 +8,7 @@
 
 #include "query/exits_growth.h"
 #include "query/paths.h"
+#include "query/takers_sum.h"
 #include "xtop/query/history.h"
 
 /* A node of a moment, whose nodes are in pre-order. */
@@ -40,9 +41,11 @@ struct range {
 	size_t capacity;
 	double waits_ticks; /* the time in which waits were watched */
 	struct exits_sum exits;
+	struct takers_sum takers;
 };
 
-struct xtop_error *range_begin(struct range *range);
+/* The range begins at the moment FIRST. Error: out of memory. */
+struct xtop_error *range_begin(struct range *range, const struct snapshot *first);
 void range_deinit(struct range *range); /* also after an error */
 /* Adds what came with MOMENT, after the moment BEFORE. Error: out of memory. */
 struct xtop_error *range_add(struct range *range, const struct snapshot *before,

@@ -55,4 +55,6 @@ libxtop_a_SOURCES += \
 	src/query/remove_functions.h \
 	src/query/selection.c \
 	src/query/takers_advice.c \
+	src/query/takers_sum.c \
+	src/query/takers_sum.h \
 	src/query/waits.c

@@ -447,6 +447,7 @@ static void takers_get_vcpu(const struct takers *takers, const struct takers_vcp
 	*vcpu = (struct taken_vcpu){
 		.cpu = from->cpu,
 		.online = from->online,
+		.span_ms = (uint32_t)fmin(from->span_ns.total / 1e6, UINT32_MAX),
 		.longest_ns = from->longest_ns,
 		.waited = { takers_ratio(from->waited_ns.live, from->span_ns.live),
 			    takers_ratio(from->waited_ns.total, from->span_ns.total) },

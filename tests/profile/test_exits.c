@@ -278,7 +278,7 @@ static void test_waits(void)
 	static const unsigned us[] = { 1, 2, 5, 2000 };
 	struct exits *exits = make_exits(false);
 	struct exits_table *table;
-	uint64_t n = 0;
+	uint64_t n = 0, log2[EXITS_LOG2];
 
 	begin();
 	put_runstate(GUEST, 0, 0, 2);
@@ -291,13 +291,14 @@ static void test_waits(void)
 		put_runstate(GUEST, 0, 0, 2);
 	}
 	table = add_settled(exits, 0);
+	exits_sum_waits(table, log2);
 	for (unsigned i = 0; i < EXITS_LOG2; i++)
-		n += table->wakes_log2[i];
+		n += log2[i];
 	check(table->wakes[0].count == 3 && n == 3, "%" PRIu64 " waits", n);
 	check(table->wakes[0].longest_ns == 5000, "the longest took %" PRIu64 " ns",
 	      table->wakes[0].longest_ns);
-	check(table->wakes_log2[9] == 1 && table->wakes_log2[10] == 1 && table->wakes_log2[12] == 1,
-	      "each has its power of two");
+	check(log2[9] == 1 && log2[10] == 1 && log2[12] == 1, "each has its power of two");
+	check(table->wakes[0].log2[12] == 1, "also that of the vCPU");
 	exits_table_destroy(table);
 	exits_destroy(exits);
 }

@@ -22,7 +22,7 @@ static uint32_t alpha, beta, gamma_frame;
 /* A table whose reasons are CPUID leaves 0, 1, ...: COUNTS exits of 1,000 ns, all of one function. */
 static struct exits_table *table_of(size_t n, const uint64_t counts[])
 {
-	struct exits_table *table = exits_table_create(n, n);
+	struct exits_table *table = exits_table_create(2, n, n);
 
 	for (uint32_t i = 0; i < n; i++) {
 		struct exits_weight weight = { counts[i], (double)counts[i] * 1000 };
@@ -102,7 +102,7 @@ static void end(void)
 /* Exits of many reasons. The first one has one function. */
 static struct exits_table *many_exits(void)
 {
-	struct exits_table *table = exits_table_create(REASONS, REASONS * FUNCTIONS);
+	struct exits_table *table = exits_table_create(0, REASONS, REASONS * FUNCTIONS);
 
 	table->n_causes = 0;
 	table->span_ns = 2e9;
@@ -248,9 +248,12 @@ static void test_wakes(void)
 		struct exits_table *table = table_of(1, (uint64_t[]){ i });
 
 		table->n_vcpus = 2;
-		table->wakes[0] = (struct exits_wakes){ 10 * i, 7, 8, 900 * MS, 50e6 * i, 4 };
-		table->wakes[1] = (struct exits_wakes){ i * i, 7, 8, i * MS, 1e6 * i, 3 + i };
-		table->wakes_log2[20] = 11 * i;
+		table->wakes[0] = (struct exits_wakes){
+			10 * i, 7, 8, 900 * MS, 50e6 * i, 4, .log2 = { [23] = 10 * i }
+		};
+		table->wakes[1] = (struct exits_wakes){
+			i * i, 7, 8, i * MS, 1e6 * i, 3 + i, .log2 = { [20] = 11 * i }
+		};
 		add(i, table);
 	}
 	snapshot = range(0, 2);
@@ -261,7 +264,7 @@ static void test_wakes(void)
 	      "the longest one came before");
 	check(wakes[1].longest_ns == 3 * MS && wakes[1].longest_by == 6,
 	      "the longest one of the range, and who ran then");
-	check_u64(snapshot->run->exits->wakes_log2[20], 22, "the histogram");
+	check_u64(snapshot->run->exits->wakes[1].log2[20], 22, "the histogram");
 	snapshot_destroy(snapshot);
 	end();
 }

@@ -84,9 +84,9 @@ static struct exits_table *make_exits(struct fixture *fixture, uint64_t lost)
 		.lost = lost,
 		.cpu_ns = 4 * MS,
 		.n_vcpus = 2,
-		.wakes_log2 = { [13] = 300, [14] = 800, [15] = 210, [20] = 3 },
 		.n_rows = 3,
 		.n_causes = 3,
+		.wakes = calloc(2, sizeof(*table->wakes)),
 		.rows = calloc(3, sizeof(*table->rows)),
 		.causes = calloc(3, sizeof(*table->causes)),
 	};
@@ -100,10 +100,17 @@ static struct exits_table *make_exits(struct fixture *fixture, uint64_t lost)
 			.live = table->rows[i].live,
 			.total = table->rows[i].total,
 		};
-		if (i < 2)
-			table->wakes[i] = (struct exits_wakes){ 1200 - 1087 * i,  11000, 80000,
-								301000 * (i + 1), 14e6,  7 };
 	}
+	for (unsigned i = 0; i < 2; i++)
+		table->wakes[i] = (struct exits_wakes){
+			1200 - 1087 * i,
+			11000,
+			80000,
+			301000 * (i + 1),
+			14e6,
+			7,
+			.log2 = { [13] = i ? 10 : 290, i ? 50 : 750, i ? 50 : 160, [20] = 3 * i },
+		};
 	return table;
 }
 
@@ -162,6 +169,10 @@ static void test_exits(void)
 	scene_click(&scene, 80, 24, 12, 5);
 	check(scene_cursor_line(&scene, line, sizeof(line)) == 12, "a click selects a vCPU: %s",
 	      line);
+	scene_keys(&scene, 80, 24, "+");
+	screen_check(&scene, "exits-vcpu-80x24", 80, 24);
+	screen_check(&scene, "exits-vcpu-40x10", 40, 10);
+	scene_keys(&scene, 80, 24, "<Down>+"); /* from a line of the histogram, too */
 	scene_click(&scene, 80, 24, 14, 5);
 	check(scene_cursor_line(&scene, line, sizeof(line)) == 12, "a head cannot be selected: %s",
 	      line);
@@ -222,12 +233,32 @@ static void multiply(struct exits_table *table, unsigned factor)
 	for (unsigned i = 0; i < table->n_vcpus; i++) {
 		table->wakes[i].count *= factor;
 		table->wakes[i].ns *= factor;
+		for (size_t j = 0; j < EXITS_LOG2; j++)
+			table->wakes[i].log2[j] *= factor;
 	}
-	for (size_t i = 0; i < EXITS_LOG2; i++)
-		table->wakes_log2[i] *= factor;
 }
 
-/* Two of five seconds: exits are those of this time, and of no other. */
+/* What the looks found until SECOND: db07 has taken time only since the third one. */
+static struct takers_table *make_takers_at(unsigned second)
+{
+	struct takers_table *table = make_takers();
+	double late = second > 2 ? second - 2 : 0;
+
+	table->looks = 10 * second;
+	table->span_ns = second * SECOND;
+	table->takers[0].share.total = late / (late + second);
+	table->takers[1].share.total = second / (late + second);
+	table->takers[2].share.total = 0;
+	for (unsigned i = 0; i < 2; i++) {
+		table->vcpus[i].span_ms = 1000 * second;
+		table->vcpus[i].waited.total = 0.2 * (late + second) / second;
+		if (second == 4)
+			table->vcpus[0].longest_ns = 999 * MS;
+	}
+	return table;
+}
+
+/* Two of five seconds: exits and takers are those of this time, and of no other. */
 static void test_range(void)
 {
 	struct scene scene;
@@ -239,7 +270,7 @@ static void test_range(void)
 		scene.fixture.time_ns += SECOND;
 		scene.ui->now_ns += SECOND;
 		snapshot = fixture_snapshot(&scene.fixture, 2);
-		snapshot->run->takers = make_takers();
+		snapshot->run->takers = make_takers_at(second);
 		snapshot->run->exits = make_exits(&scene.fixture, 0);
 		multiply(snapshot->run->exits, second);
 		if (second == 4) /* an EOI that took long */
@@ -252,6 +283,9 @@ static void test_range(void)
 	screen_contains(&scene, 100, 24, "162,466 records, none lost", true);
 	scene_keys(&scene, 100, 24, "<Enter>");
 	screen_check(&scene, "exits-range-100x24", 100, 24);
+	scene_keys(&scene, 100, 24, "T");
+	screen_check(&scene, "takers-range-100x24", 100, 24);
+	scene_keys(&scene, 100, 24, "O");
 	scene_keys(&scene, 100, 24, "w");
 	screen_contains(&scene, 100, 24, "Write the range to:", true);
 	scene_keys(&scene, 100, 24, "<Esc><Esc>");

@@ -65,6 +65,8 @@ struct exits_wakes {
 	uint64_t count, p50_ns, p99_ns, longest_ns;
 	double ns;
 	uint32_t longest_by; /* domid that ran there then; UINT32_MAX: not known */
+	/* [i]: waits that took at least 2^i ns, but less than 2^(i+1) ns */
+	uint32_t log2[EXITS_LOG2];
 };
 
 struct exits_table {
@@ -75,11 +77,9 @@ struct exits_table {
 	uint64_t records, lost, bad; /* lost: Xen's buffers were full */
 	uint64_t refused;            /* exits that found no room in the tables */
 	uint64_t cpu_ns;             /* CPU time that reading the buffers took */
-	unsigned n_vcpus;
-	struct exits_wakes wakes[GUEST_MAX_VCPUS];
-	/* [i]: waits of all vCPUs that took at least 2^i ns, but less than 2^(i+1) ns */
-	uint64_t wakes_log2[EXITS_LOG2];
+	unsigned n_vcpus;            /* at most GUEST_MAX_VCPUS */
 	size_t n_rows, n_causes;
+	struct exits_wakes *wakes;  /* by vCPU */
 	struct exits_row *rows;     /* by time, the longest first */
 	struct exits_cause *causes; /* by row, then by time */
 };
@@ -107,8 +107,10 @@ void exits_rename(struct exits *exits, uint32_t (*better)(void *context, uint32_
 void exits_reset(struct exits *exits);
 /* Makes a table, which exits_table_destroy() frees; NULL: out of memory. */
 struct exits_table *exits_get(struct exits *exits);
-/* An empty table with room for so many reasons and causes. NULL: out of memory. */
-struct exits_table *exits_table_create(size_t n_rows, size_t n_causes);
+/* An empty table of so many vCPUs, reasons and causes. NULL: out of memory. */
+struct exits_table *exits_table_create(unsigned n_vcpus, size_t n_rows, size_t n_causes);
+/* LOG2 becomes the histogram of the waits of all vCPUs. */
+void exits_sum_waits(const struct exits_table *table, uint64_t log2[EXITS_LOG2]);
 /* Puts reasons, and the causes of each, in the order of their live time. False: out of memory. */
 bool exits_table_sort(struct exits_table *table);
 /* A copy of at most N_ROWS reasons, each with at most N_CAUSES causes, those with most time. */

@@ -45,6 +45,7 @@ struct taker {
 struct taken_vcpu {
 	uint16_t cpu; /* physical CPU at the last look */
 	bool online;
+	uint32_t span_ms;    /* the time that the totals are shares of; at most 49 days */
 	struct taken waited; /* share of its time that it waited, 0..1 */
 	struct taken ran;    /* share of its time that it ran */
 	uint64_t longest_ns; /* longest time between looks in which it waited and never ran */

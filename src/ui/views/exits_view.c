@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Exits to Xen: the reasons by time, the longest first, each with the functions that cause it if
- * "+" has opened it; then how long the vCPUs waited from runnable to running, by vCPU, and the
- * histogram of all these waits. A filter leaves the functions that match, and reasons have what is
- * left of their weight. Xen traces as long as this view is open, or --exits was given.
+ * "+" has opened it; then how long the vCPUs waited from runnable to running, by vCPU, one with its
+ * histogram if "+" has opened it, and the histogram of all these waits. A filter leaves the
+ * functions that match, and reasons have what is left of their weight. Xen traces as long as this
+ * view is open, or --exits was given.
  */
 #include "config.h"
 
@@ -20,11 +21,9 @@
 
 #define NARROW 60 /* columns below which means and longest times are left out */
 
-#define BAR_CELLS 40 /* cells of the histogram's longest bar */
-
-/* Rows of two kinds are the first part; vCPUs and the histogram are a part each. */
+/* Reasons and their functions are the first part, vCPUs and their histograms the next one. */
 enum exits_part { EXITS_REASONS, EXITS_VCPUS, EXITS_BUCKETS };
-enum exits_kind { EXITS_REASON, EXITS_FUNCTION };
+enum exits_kind { EXITS_REASON, EXITS_FUNCTION, EXITS_VCPU, EXITS_BUCKET };
 
 /* What rows are sorted by; in the order of the columns. */
 enum exits_sort { EXITS_BY_RATE, EXITS_BY_TIME, EXITS_BY_P99, EXITS_BY_LONGEST, N_EXITS_SORTS };
@@ -38,8 +37,8 @@ struct exits_shown {
 
 struct view_exits {
 	struct view view;
-	struct rows
-		rows; /* index: in shown[], in the table's causes[], a vCPU, or a power of two */
+	/* index: in shown[], in the table's causes[], a vCPU, or a power of two of its histogram */
+	struct rows rows;
 	enum exits_sort sort;
 	bool sorted; /* the user chose SORT */
 	size_t n_shown;
@@ -47,6 +46,7 @@ struct view_exits {
 	struct exits_weight sum;   /* weight that the filter leaves of all reasons */
 	struct exit_reason open;   /* the reason whose functions are shown */
 	bool is_open;
+	size_t open_vcpu; /* the vCPU whose histogram is shown, + 1; 0: none */
 	int sort_row; /* screen's row with the columns to sort by, as last drawn; -1: none */
 	bool narrow;
 };
@@ -195,27 +195,45 @@ static void exits_add_reason(struct view_exits *exits, const struct ui_model *mo
 						    .frame = table->causes[i].place.frame });
 }
 
-/* Rows of a vCPU, or of a power of two. */
-static void exits_add_number(struct view_exits *exits, enum exits_part part, size_t number)
+static void exits_add_number(struct view_exits *exits, enum exits_part part, enum exits_kind kind,
+			     size_t number)
 {
-	rows_add(&exits->rows, (struct rows_row){ .part = part,
-						  .index = number,
-						  .key = ~(uint64_t)(1000 * part + number),
-						  .frame = FRAME_NONE });
+	rows_add(&exits->rows,
+		 (struct rows_row){ .part = part,
+				    .kind = kind,
+				    .index = number,
+				    .key = ~((uint64_t)part << 32 ^ (uint64_t)kind << 24 ^ number),
+				    .frame = FRAME_NONE });
 }
 
-static void exits_add_buckets(struct view_exits *exits, const struct exits_table *table)
+static void exits_add_buckets(struct view_exits *exits, enum exits_part part,
+			      const uint64_t log2[EXITS_LOG2])
 {
-	size_t first = EXITS_LOG2, last = 0;
+	struct histogram_span span = histogram_find_span(log2);
 
-	for (size_t i = 0; i < EXITS_LOG2; i++) {
-		if (!table->wakes_log2[i])
+	for (size_t i = span.first; i < span.end; i++)
+		exits_add_number(exits, part, EXITS_BUCKET, i);
+}
+
+static void exits_get_histogram(const struct exits_wakes *wakes, uint64_t log2[EXITS_LOG2])
+{
+	for (unsigned i = 0; i < EXITS_LOG2; i++)
+		log2[i] = wakes->log2[i];
+}
+
+static void exits_add_vcpus(struct view_exits *exits, const struct exits_table *table)
+{
+	uint64_t log2[EXITS_LOG2];
+
+	for (size_t i = 0; i < table->n_vcpus && i < GUEST_MAX_VCPUS; i++) {
+		exits_add_number(exits, EXITS_VCPUS, EXITS_VCPU, i);
+		if (i + 1 != exits->open_vcpu)
 			continue;
-		first = first < i ? first : i;
-		last = i;
+		exits_get_histogram(&table->wakes[i], log2);
+		exits_add_buckets(exits, EXITS_VCPUS, log2);
 	}
-	for (size_t i = first; i <= last; i++)
-		exits_add_number(exits, EXITS_BUCKETS, i);
+	exits_sum_waits(table, log2);
+	exits_add_buckets(exits, EXITS_BUCKETS, log2);
 }
 
 static void exits_arrange(struct view_exits *exits, const struct ui_model *model)
@@ -229,9 +247,7 @@ static void exits_arrange(struct view_exits *exits, const struct ui_model *model
 	qsort_r(exits->shown, exits->n_shown, sizeof(exits->shown[0]), exits_compare, &order);
 	for (size_t i = 0; i < exits->n_shown; i++)
 		exits_add_reason(exits, model, i);
-	for (size_t i = 0; i < table->n_vcpus && i < GUEST_MAX_VCPUS; i++)
-		exits_add_number(exits, EXITS_VCPUS, i);
-	exits_add_buckets(exits, table);
+	exits_add_vcpus(exits, table);
 }
 
 static struct xtop_error *exits_update(struct view *view, const struct ui_model *model)
@@ -244,7 +260,7 @@ static struct xtop_error *exits_update(struct view *view, const struct ui_model 
 		exits->shown = calloc(table->n_rows + 1, sizeof(*exits->shown));
 		if (!exits->shown ||
 		    !rows_begin(&exits->rows,
-				table->n_rows + table->n_causes + GUEST_MAX_VCPUS + EXITS_LOG2))
+				table->n_rows + table->n_causes + GUEST_MAX_VCPUS + 2 * EXITS_LOG2))
 			return error_create("no memory for the view of exits");
 		exits_arrange(exits, model);
 	}
@@ -319,8 +335,8 @@ static void exits_draw_function(const struct ui_model *model, const struct exits
 				frames_get(model->all->frames, place->process)->name);
 }
 
-static void exits_draw_vcpu(const struct ui_model *model, size_t index, struct canvas *canvas,
-			    int row)
+static void exits_draw_vcpu(const struct view_exits *exits, const struct ui_model *model,
+			    size_t index, struct canvas *canvas, int row)
 {
 	const struct takers_table nothing = { .domid = UINT32_MAX };
 	const struct takers_table *takers = snapshot_get_run(model->all)->takers;
@@ -328,7 +344,8 @@ static void exits_draw_vcpu(const struct ui_model *model, size_t index, struct c
 	char count[32], name[TAKERS_NAME_BYTES];
 	int at = 17;
 
-	canvas_printf(canvas, row, 1, STYLE_NORMAL, "%4zu", index);
+	canvas_put(canvas, row, 1, 1, STYLE_DIM, index + 1 == exits->open_vcpu ? "-" : "+");
+	canvas_printf(canvas, row, 2, STYLE_NORMAL, "%3zu", index);
 	canvas_put_right(canvas, row, 6, 10, STYLE_NORMAL, format_count(wakes->count, count));
 	at = exits_draw_time(canvas, row, at, wakes->count ? wakes->ns / (double)wakes->count : 0);
 	at = exits_draw_time(canvas, row, at, (double)wakes->p50_ns);
@@ -339,25 +356,23 @@ static void exits_draw_vcpu(const struct ui_model *model, size_t index, struct c
 				takers_name(takers ? takers : &nothing, wakes->longest_by, name));
 }
 
-static void exits_draw_bucket(const struct ui_model *model, size_t index, struct canvas *canvas,
-			      int row)
+/* A line of the histogram of the vCPU that is open, or of all. */
+static void exits_draw_bucket(const struct view_exits *exits, const struct ui_model *model,
+			      const struct rows_row *line, struct canvas *canvas, int row)
 {
-	const uint64_t *counts = exits_of(model)->wakes_log2;
-	char from[32], to[32], count[32];
-	uint64_t most = 1;
-	int at = 1, cells;
+	const struct exits_table *table = exits_of(model);
+	bool of_vcpu = line->part == EXITS_VCPUS;
+	char text[HISTOGRAM_LINE_BYTES];
+	uint64_t log2[EXITS_LOG2];
+	int at = of_vcpu ? 6 : 1;
 
-	for (size_t i = 0; i < EXITS_LOG2; i++)
-		most = counts[i] > most ? counts[i] : most;
-	at += canvas_printf(canvas, row, at, STYLE_NORMAL, "%8s to %8s %10s ",
-			    format_time((double)(1ULL << index), from),
-			    format_time((double)(2ULL << index), to),
-			    format_count(counts[index], count));
-	cells = (int)(counts[index] * BAR_CELLS / most);
-	if (!cells && counts[index])
-		canvas_put(canvas, row, at, 1, STYLE_NORMAL, "▌");
-	for (int i = 0; i < cells && at + i < canvas_columns(canvas); i++)
-		canvas_put(canvas, row, at + i, 1, STYLE_NORMAL, "█");
+	if (of_vcpu)
+		exits_get_histogram(&table->wakes[exits->open_vcpu - 1], log2);
+	else
+		exits_sum_waits(table, log2);
+	canvas_put(canvas, row, at, canvas_columns(canvas) - at, STYLE_NORMAL,
+		   format_histogram_line(log2, (unsigned)line->index,
+					 histogram_find_span(log2).most, text));
 }
 
 /* The columns by which rows can be sorted. */
@@ -404,7 +419,7 @@ static void exits_draw_later_head(struct canvas *canvas, int row, unsigned part)
 	canvas_put(canvas, row, 1, canvas_columns(canvas) - 1, STYLE_HEADER,
 		   part == EXITS_VCPUS ? "vCPU      Waits      Mean   Median      99 %  Longest"
 					 "  Who ran then"
-				       : "Waits that took from, to      Waits");
+				       : "    From          to    Waits, all vCPUs");
 }
 
 static void exits_draw_head(struct view_exits *exits, struct canvas *canvas, int row, unsigned part)
@@ -420,14 +435,20 @@ static void exits_draw_row(struct view *view, const struct ui_model *model,
 {
 	const struct view_exits *exits = view_exits(view);
 
-	if (line->part == EXITS_VCPUS)
-		exits_draw_vcpu(model, line->index, canvas, row);
-	else if (line->part == EXITS_BUCKETS)
-		exits_draw_bucket(model, line->index, canvas, row);
-	else if (line->kind == EXITS_REASON)
+	switch ((enum exits_kind)line->kind) {
+	case EXITS_REASON:
 		exits_draw_reason(exits, model, &exits->shown[line->index], canvas, row);
-	else
+		break;
+	case EXITS_FUNCTION:
 		exits_draw_function(model, &exits_of(model)->causes[line->index], canvas, row);
+		break;
+	case EXITS_VCPU:
+		exits_draw_vcpu(exits, model, line->index, canvas, row);
+		break;
+	case EXITS_BUCKET:
+		exits_draw_bucket(exits, model, line, canvas, row);
+		break;
+	}
 }
 
 static void exits_draw_summary(const struct view_exits *exits, const struct ui_model *model,
@@ -524,19 +545,31 @@ static void exits_draw(struct view *view, const struct ui_model *model, struct c
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* Shows or hides the functions of the selected reason. */
-static struct request exits_unfold(struct view_exits *exits, const struct ui_model *model)
+/* Shows or hides what the row LINE, of a reason or a vCPU, has below it. */
+static void exits_toggle(struct view_exits *exits, const struct ui_model *model,
+			 const struct rows_row *line)
 {
-	const struct rows_row *line = rows_selected(&exits->rows);
 	const struct exit_reason *reason;
 
-	if (!exits_of(model) || !line || line->part != EXITS_REASONS)
-		return request_of(REQUEST_NONE);
-	while (line->kind == EXITS_FUNCTION)
-		line--;
+	if (line->kind == EXITS_VCPU) {
+		exits->open_vcpu = exits->open_vcpu == line->index + 1 ? 0 : line->index + 1;
+		return;
+	}
 	reason = &exits_of(model)->rows[exits->shown[line->index].reason].reason;
 	exits->is_open = !exits_is_open(exits, reason);
 	exits->open = *reason;
+}
+
+/* Opens or closes the selected row, or the one above it that it belongs to. */
+static struct request exits_unfold(struct view_exits *exits, const struct ui_model *model)
+{
+	const struct rows_row *line = rows_selected(&exits->rows);
+
+	if (!exits_of(model) || !line || line->part == EXITS_BUCKETS)
+		return request_of(REQUEST_NONE);
+	while (line->kind == EXITS_FUNCTION || line->kind == EXITS_BUCKET)
+		line--;
+	exits_toggle(exits, model, line);
 	list_select(&exits->rows.list, (size_t)(line - exits->rows.rows));
 	return request_of(REQUEST_UPDATE);
 }
@@ -596,7 +629,7 @@ static struct request exits_click(struct view *view, const struct ui_model *mode
 /* clang-format off */
 static const struct key exits_keys[] = {
 	{ KEYS_UNFOLD, { '+', '=', 'e' }, .request = REQUEST_UNFOLD,
-	  .names = "+ e", .help = "its functions, or not" },
+	  .names = "+ e", .help = "functions or waits of it" },
 };
 /* clang-format on */
 

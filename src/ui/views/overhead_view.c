@@ -14,7 +14,6 @@
 #include "xtop/query/counters.h"
 
 #define OVERHEAD_LABEL_CELLS 12
-#define OVERHEAD_BAR_CELLS   24
 #define OVERHEAD_LAG_NS      200000000 /* lag from which on samples of Linux guests are dropped */
 
 struct view_overhead {
@@ -106,41 +105,16 @@ static void overhead_stopped(struct overhead_page *page)
 		      format_time((double)stopped->max_ns, text[6]));
 }
 
-/* Writes the bar of COUNT to TEXT. The longest bar shows MOST. */
-static void overhead_bar(char *text, uint64_t count, uint64_t most)
-{
-	size_t cells = most ? (size_t)(count * OVERHEAD_BAR_CELLS / most) : 0;
-
-	text[0] = '\0';
-	for (size_t i = 0; i < cells; i++)
-		text = stpcpy(text, "█");
-	if (!cells && count)
-		stpcpy(text, "▌");
-}
-
-/* Lists lengths of stops by powers of two, without empty lines at both ends. */
+/* Lists lengths of stops by powers of two. */
 static void overhead_histogram(struct overhead_page *page)
 {
-	const uint64_t *counts = snapshot_get_run(page->model->all)->stopped.log2;
-	uint64_t most = 0;
-	int first = 40, last = -1;
+	const uint64_t *log2 = snapshot_get_run(page->model->all)->stopped.log2;
+	struct histogram_span span = histogram_find_span(log2);
+	char line[HISTOGRAM_LINE_BYTES];
 
-	for (int i = 0; i < 40; i++) {
-		if (!counts[i])
-			continue;
-		first = first < i ? first : i;
-		last = i;
-		most = counts[i] > most ? counts[i] : most;
-	}
-	for (int i = first; i <= last; i++) {
-		char from[32], to[32], count[32], bar[4 * OVERHEAD_BAR_CELLS + 4];
-
-		overhead_bar(bar, counts[i], most);
-		overhead_line(page, i == first ? "histogram" : NULL, STYLE_NORMAL,
-			      "%8s to %8s %8s %s", format_time((double)(1ULL << i), from),
-			      format_time((double)(1ULL << (i + 1)), to),
-			      format_count(counts[i], count), bar);
-	}
+	for (unsigned i = span.first; i < span.end; i++)
+		overhead_line(page, i == span.first ? "histogram" : NULL, STYLE_NORMAL, "%s",
+			      format_histogram_line(log2, i, span.most, line));
 }
 
 static void overhead_shares(struct overhead_page *page)

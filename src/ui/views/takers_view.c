@@ -234,8 +234,9 @@ static const char *takers_find_obstacle(const struct ui_model *model)
 	const struct takers_table *table = takers_of(model);
 
 	if (!table)
-		return model->is_range ? "Who takes the CPU is not known of a range of time."
-				       : "No look at the host then, or not yet.";
+		return model->is_range
+			       ? "Nothing is known of who took the CPUs in this range of time."
+			       : "No look at the host then, or not yet.";
 	if (table->failure[0])
 		return table->failure;
 	if (table->gone)

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who took a guest's physical CPUs in a range of time: the sum of what grew between the moments of
+ * a history. Each moment is one observation, from which the errors of the shares follow. Belongs to
+ * a history, so one thread at a time.
+ */
+#ifndef QUERY_TAKERS_SUM_H
+#define QUERY_TAKERS_SUM_H
+
+#include "xtop/sample/takers.h"
+
+/* A sum of moments. All zeros is an empty one. */
+struct takers_sum {
+	const struct takers_table *last; /* the newest table that came; NULL: none yet */
+	struct takers_added *added;      /* NULL: nothing was added yet */
+};
+
+void takers_sum_deinit(struct takers_sum *sum);
+/*
+ * Adds what came with the table NOW since the last one. The first one is only where the range
+ * begins. NULL adds nothing. The table lives as long as the sum. False: out of memory.
+ */
+bool takers_sum_add(struct takers_sum *sum, const struct takers_table *now);
+/*
+ * Returns the table of the sum; free() frees it. NULL: nobody looked at running vCPUs in this time,
+ * or no memory.
+ */
+struct takers_table *takers_sum_build(const struct takers_sum *sum);
+
+#endif
