@@ -26,42 +26,51 @@ struct opened_input {
 	bool was_pipe; /* fd is a copy of the pipe's content */
 };
 
-static struct opened_input *inputs;
+struct inputs {
+	struct opened_input *first;
+};
+
+struct xtop_error *inputs_create(struct inputs **inputsp)
+{
+	*inputsp = calloc(1, sizeof(**inputsp));
+	return *inputsp ? NULL : error_create("out of memory");
+}
 
 static int inputs_open_file(const char *path)
 {
 	return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 }
 
-static struct opened_input *inputs_find(const char *path)
+static struct opened_input *inputs_find(const struct inputs *inputs, const char *path)
 {
-	struct opened_input *input = inputs;
+	struct opened_input *input = inputs ? inputs->first : NULL;
 
 	while (input && strcmp(input->path, path) != 0)
 		input = input->next;
 	return input;
 }
 
-struct xtop_error *inputs_add(const char *path)
+struct xtop_error *inputs_add(struct inputs *inputs, const char *path)
 {
 	struct opened_input *input;
 
-	if (inputs_find(path))
+	if (inputs_find(inputs, path))
 		return NULL;
 	input = malloc(sizeof(*input));
 	if (!input)
 		return error_create("out of memory");
-	*input =
-		(struct opened_input){ .next = inputs, .path = path, .fd = inputs_open_file(path) };
+	*input = (struct opened_input){ .next = inputs->first,
+					.path = path,
+					.fd = inputs_open_file(path) };
 	if (input->fd < 0)
 		input->errno_value = errno;
-	inputs = input;
+	inputs->first = input;
 	return NULL;
 }
 
-int inputs_open(const char *path)
+int inputs_open(const struct inputs *inputs, const char *path)
 {
-	struct opened_input *input = inputs_find(path);
+	const struct opened_input *input = inputs_find(inputs, path);
 	int fd;
 
 	if (!input)
@@ -174,10 +183,11 @@ static bool inputs_is_packed(int fd)
 	return got > 0 && unpack_find_format(head, (size_t)got) != UNPACK_NONE;
 }
 
-struct xtop_error *inputs_open_copy(const char *path, uint64_t max_bytes, int *fdp, bool *is_pipep)
+struct xtop_error *inputs_open_copy(struct inputs *inputs, const char *path, uint64_t max_bytes,
+				    int *fdp, bool *is_pipep)
 {
-	struct opened_input *input = inputs_find(path);
-	_cleanup_close_ int fd = inputs_open(path);
+	struct opened_input *input = inputs_find(inputs, path);
+	_cleanup_close_ int fd = inputs_open(inputs, path);
 	struct xtop_error *error = NULL;
 	struct stat status;
 
@@ -193,14 +203,15 @@ struct xtop_error *inputs_open_copy(const char *path, uint64_t max_bytes, int *f
 	return NULL;
 }
 
-void inputs_close(void)
+void inputs_destroy(struct inputs *inputs)
 {
-	while (inputs) {
-		struct opened_input *input = inputs;
+	while (inputs && inputs->first) {
+		struct opened_input *input = inputs->first;
 
-		inputs = input->next;
+		inputs->first = input->next;
 		if (input->fd >= 0)
 			close(input->fd);
 		free(input);
 	}
+	free(inputs);
 }

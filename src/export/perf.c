@@ -107,7 +107,7 @@ static void perf_put_frame(const struct perf *perf, uint32_t id)
 	unsigned outer;
 
 	if (perf->settings->lines)
-		line_expander_find(frame, &answer);
+		line_expander_find(perf->settings->lines, frame, &answer);
 	outer = perf->settings->inlined && answer.n ? answer.n - 1 : 0;
 	for (unsigned i = 0; i < outer; i++)
 		perf_put_inlined(perf, frame, &answer.frames[i]);

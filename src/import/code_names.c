@@ -50,9 +50,10 @@ static size_t code_names_read_file(void *context, uint64_t offset, void *buffer,
 	return got < 0 ? 0 : (size_t)got;
 }
 
-struct xtop_error *code_names_add_file(struct code_names *names, const char *path)
+struct xtop_error *code_names_add_file(struct code_names *names, const struct host_files *files,
+				       const char *path)
 {
-	struct xtop_error *error = symbols_add_file(names->symbols, path);
+	struct xtop_error *error = symbols_add_file(names->symbols, files, path);
 	size_t n = symbols_count(names->symbols);
 
 	if (!error && !vector_reserve(names->loads, names->capacity, n))

@@ -47,6 +47,7 @@ struct source_cache {
 	int folders[SOURCE_MAX_FOLDERS];
 	size_t n_folders;
 	int root_fd;
+	struct fetch *fetch;
 	uint64_t n_questions;
 	pthread_t thread;
 	bool started; /* there was an attempt to start the thread */
@@ -71,7 +72,7 @@ static void source_cond_init(pthread_cond_t *cond)
 }
 
 struct xtop_error *source_cache_create(const int *folders, size_t n, int root_fd,
-				       struct source_cache **filesp)
+				       struct fetch *fetch, struct source_cache **filesp)
 {
 	struct source_cache *files = calloc(1, sizeof(*files));
 	bool failed = !files || n > SOURCE_MAX_FOLDERS;
@@ -80,6 +81,7 @@ struct xtop_error *source_cache_create(const int *folders, size_t n, int root_fd
 		pthread_mutex_init(&files->lock, NULL);
 		source_cond_init(&files->wanted);
 		source_cond_init(&files->known);
+		files->fetch = fetch;
 		files->root_fd = root_fd < 0 ? -1 : fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
 	}
 	for (size_t i = 0; !failed && i < n; i++) {
@@ -182,12 +184,12 @@ static void source_read(struct source_file *file, int fd, uint64_t size_bytes)
 }
 
 /* Asks the servers for FILE, or looks whether they have answered. */
-static enum source_state source_fetch(struct source_file *file)
+static enum source_state source_fetch(const struct source_cache *files, struct source_file *file)
 {
 	struct stat status;
 	int fd;
 
-	switch (fetch_ask_source(&file->build, file->path, &fd)) {
+	switch (fetch_ask_source(files->fetch, &file->build, file->path, &fd)) {
 	case FETCH_WAITING:
 		return SOURCE_FETCHING;
 	case FETCH_FOUND: /* a regular file */
@@ -206,7 +208,7 @@ static enum source_state source_look(const struct source_cache *files, struct so
 	struct root_file found;
 
 	if (state == SOURCE_FETCHING || !source_open(files, file->path, &found))
-		return source_fetch(file);
+		return source_fetch(files, file);
 	source_read(file, found.fd, found.size_bytes);
 	return SOURCE_KNOWN;
 }

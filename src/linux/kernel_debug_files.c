@@ -54,23 +54,16 @@ struct kernel_debug_files {
 	size_t n_awaited, capacity;
 };
 
-static struct debug_places kernel_debug_files_places(const struct kernel_debug_files *files)
-{
-	return (struct debug_places){ &files->guest->debug_folders, files->guest->root_fd };
-}
-
 struct kernel_debug_files *kernel_debug_files_create(const struct os_guest *guest,
 						     const char *release)
 {
 	struct kernel_debug_files *files = calloc(1, sizeof(*files));
-	struct debug_places places;
 
 	if (!files)
 		return NULL;
 	files->guest = guest;
 	snprintf(files->release, sizeof(files->release), "%s", release);
-	places = kernel_debug_files_places(files);
-	files->modules = module_files_create(&places, release);
+	files->modules = module_files_create(&guest->debug, release);
 	return files;
 }
 
@@ -96,7 +89,7 @@ void kernel_debug_files_destroy(struct kernel_debug_files *files)
 static void kernel_debug_files_await(struct kernel_debug_files *files, struct image *image,
 				     struct kernel_start start)
 {
-	if (image->lines || !fetch_is_on() || !image->build_id.size_bytes ||
+	if (image->lines || !files->guest->debug.fetch || !image->build_id.size_bytes ||
 	    !vector_reserve(files->awaited, files->capacity, files->n_awaited + 1))
 		return;
 	files->awaited[files->n_awaited++] =
@@ -120,18 +113,18 @@ static void kernel_debug_files_try_path(const struct kernel_debug_files *files, 
 					const struct kernel_start *start, int folder,
 					const char *path)
 {
-	const struct debug_places places = kernel_debug_files_places(files);
+	const struct debug_places *places = &files->guest->debug;
 	_cleanup_(root_file_close) struct root_file file = { .fd = -1 };
 
 	if (!image->lines && folder >= 0 && root_file_open(folder, path, &file))
-		debug_files_use_lines(&places, image, file.fd, start->symbol, start->address);
+		debug_files_use_lines(places, image, file.fd, start->symbol, start->address);
 }
 
 /* The build-id decides, because another kernel may be installed under the same release. */
 static void kernel_debug_files_find_by_name(const struct kernel_debug_files *files,
 					    struct image *image, const struct kernel_start *start)
 {
-	const struct os_folders *folders = &files->guest->debug_folders;
+	const struct os_folders *folders = files->guest->debug.folders;
 
 	if (image->lines || strchr(files->release, '/') || !image->build_id.size_bytes)
 		return;
@@ -143,30 +136,30 @@ static void kernel_debug_files_find_by_name(const struct kernel_debug_files *fil
 			 files->release);
 		for (unsigned j = 0; j < folders->n; j++)
 			kernel_debug_files_try_path(files, image, start, folders->fds[j], below);
-		kernel_debug_files_try_path(files, image, start, files->guest->root_fd, path);
+		kernel_debug_files_try_path(files, image, start, files->guest->debug.root_fd, path);
 	}
 }
 
 void kernel_debug_files_find_kernel(struct kernel_debug_files *files, struct image *image,
 				    const struct kernel_start *start)
 {
-	const struct debug_places places = kernel_debug_files_places(files);
+	const struct debug_places *places = &files->guest->debug;
 
-	image->lines =
-		line_client_add_moved(kernel_debug_files_find_given(image, files->guest->symbols),
-				      start->symbol, start->address);
-	debug_files_find_lines(&places, image, NULL, start->symbol, start->address);
+	image->lines = line_client_add_moved(
+		places->lines, kernel_debug_files_find_given(image, files->guest->symbols),
+		start->symbol, start->address);
+	debug_files_find_lines(places, image, NULL, start->symbol, start->address);
 	kernel_debug_files_find_by_name(files, image, start);
 	kernel_debug_files_await(files, image, *start);
 }
 
 void kernel_debug_files_find_module(struct kernel_debug_files *files, struct image *image)
 {
-	const struct debug_places places = kernel_debug_files_places(files);
+	const struct debug_places *places = &files->guest->debug;
 
 	if (!image->build_id.size_bytes)
 		return;
-	debug_files_find_lines(&places, image, NULL, LINE_BY_SYMBOL, 0);
+	debug_files_find_lines(places, image, NULL, LINE_BY_SYMBOL, 0);
 	if (!image->lines && files->modules)
 		module_files_find_lines(files->modules, image);
 	kernel_debug_files_await(files, image, (struct kernel_start){ LINE_BY_SYMBOL, 0 });
@@ -176,18 +169,18 @@ void kernel_debug_files_find_module(struct kernel_debug_files *files, struct ima
 static bool kernel_debug_files_poll_one(const struct kernel_debug_files *files,
 					const struct kernel_debug_files_awaited *awaited)
 {
-	const struct debug_places places = kernel_debug_files_places(files);
+	const struct debug_places *places = &files->guest->debug;
 	int fd = -1;
 
 	if (awaited->image->n_references == 1) /* the module has been unloaded */
 		return true;
 	if (!awaited->image->wants_lines)
 		return false;
-	switch (fetch_ask(&awaited->image->build_id, &fd)) {
+	switch (fetch_ask(places->fetch, &awaited->image->build_id, &fd)) {
 	case FETCH_WAITING:
 		return false;
 	case FETCH_FOUND:
-		debug_files_use_lines(&places, awaited->image, fd, awaited->start.symbol,
+		debug_files_use_lines(places, awaited->image, fd, awaited->start.symbol,
 				      awaited->start.address);
 		close(fd);
 		break;

@@ -83,8 +83,7 @@ static struct xtop_error *linux_create_walkers(struct linux_system *system,
 	struct xtop_error *error;
 
 	system->processes_settings = (struct processes_settings){
-		.root_fd = os_guest->root_fd,
-		.debug_folders = &os_guest->debug_folders,
+		.debug = os_guest->debug,
 		.symbols = os_guest->symbols,
 		.at_once = os_guest->at_once,
 	};
@@ -163,7 +162,7 @@ static void *linux_find(const struct os_guest *guest, const struct registers *re
 		return NULL;
 	}
 	system->space = guest->kernel;
-	system->debug_files = line_client_is_on()
+	system->debug_files = guest->debug.lines
 				      ? kernel_debug_files_create(guest, system->kernel.release)
 				      : NULL;
 	linux_find_lines(system);
@@ -322,11 +321,11 @@ static const char *linux_no_processes(const struct linux_system *system)
 	return NULL;
 }
 
-static bool linux_is_fetching(void)
+static bool linux_is_fetching(struct fetch *fetch)
 {
 	struct fetch_progress progress;
 
-	fetch_get_progress(&progress);
+	fetch_get_progress(fetch, &progress);
 	return progress.n_waiting;
 }
 
@@ -338,7 +337,8 @@ static void linux_describe(const void *context, struct os_description *descripti
 	struct processes *processes = system->finder.processes;
 	const char *note = linux_no_processes(system), *progress = NULL;
 
-	description->fetching = processes && linux_is_fetching();
+	description->fetching =
+		processes && linux_is_fetching(system->processes_settings.debug.fetch);
 	if (description->fetching && (progress = processes_next_note(processes, NULL)))
 		linux_add_note(description, progress);
 	snprintf(description->system, sizeof(description->system), "Linux %s",

@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #include "xtop/base/heap.h"
-#include "xtop/base/inputs.h"
 #include "xtop/base/work.h"
 
 #define OS_POLL_NS      800000000ULL   /* the user sees within a second what came or went */
@@ -41,6 +40,7 @@ static const struct os_ops *const os_systems[] = { &linux_os, &windows_os, &elf_
 
 struct os {
 	struct os_guest guest;
+	struct os_folders debug_folders; /* guest.debug.folders */
 	struct control *control;
 	struct work *work; /* tells when to stop reading the guest; NULL: never */
 	const struct os_ops *ops; /* the known system's functions; NULL if no system is known */
@@ -61,11 +61,12 @@ struct os {
 };
 
 /* OPTION names PATH, a folder. *FDP is -1 after an error. */
-static struct xtop_error *os_open_folder(const char *option, const char *path, int *fdp)
+static struct xtop_error *os_open_folder(const struct inputs *inputs, const char *option,
+					 const char *path, int *fdp)
 {
 	struct stat status;
 
-	*fdp = inputs_open(path);
+	*fdp = inputs_open(inputs, path);
 	if (*fdp >= 0 && (fstat(*fdp, &status) || !S_ISDIR(status.st_mode))) {
 		close(*fdp);
 		*fdp = -1;
@@ -76,11 +77,12 @@ static struct xtop_error *os_open_folder(const char *option, const char *path, i
 
 static struct xtop_error *os_open_debug_dirs(struct os *os, const struct os_settings *settings)
 {
-	struct os_folders *folders = &os->guest.debug_folders;
+	struct os_folders *folders = &os->debug_folders;
 
 	for (size_t i = 0; i < settings->n_debug_dirs && folders->n < OS_MAX_FOLDERS; i++) {
-		struct xtop_error *error = os_open_folder("--debug-dir", settings->debug_dirs[i],
-							  &folders->fds[folders->n]);
+		struct xtop_error *error =
+			os_open_folder(settings->files.inputs, "--debug-dir",
+				       settings->debug_dirs[i], &folders->fds[folders->n]);
 
 		if (error && settings->debug_dirs_given)
 			return error;
@@ -94,9 +96,9 @@ static struct xtop_error *os_open_folders(struct os *os, const struct os_setting
 {
 	struct xtop_error *error = NULL;
 
-	os->guest.root_fd = -1;
 	if (settings->root)
-		error = os_open_folder("--root", settings->root, &os->guest.root_fd);
+		error = os_open_folder(settings->files.inputs, "--root", settings->root,
+				       &os->guest.debug.root_fd);
 	return error ? error : os_open_debug_dirs(os, settings);
 }
 
@@ -115,6 +117,10 @@ struct xtop_error *os_create(const struct os_settings *settings, struct os **osp
 		.type = settings->type,
 		.kernel_cache = settings->kernel_cache,
 		.symbols = settings->symbols,
+		.debug = { .folders = &os->debug_folders,
+			   .root_fd = -1,
+			   .lines = settings->files.lines,
+			   .fetch = settings->files.fetch },
 		.at_once = settings->at_once,
 	};
 	memcpy(os->guest.uuid, settings->uuid, sizeof(os->guest.uuid));
@@ -143,10 +149,10 @@ void os_destroy(struct os *os)
 		return;
 	os_detach(os);
 	space_destroy(os->guest.kernel);
-	if (os->guest.root_fd >= 0)
-		close(os->guest.root_fd);
-	for (unsigned i = 0; i < os->guest.debug_folders.n; i++)
-		close(os->guest.debug_folders.fds[i]);
+	if (os->guest.debug.root_fd >= 0)
+		close(os->guest.debug.root_fd);
+	for (unsigned i = 0; i < os->debug_folders.n; i++)
+		close(os->debug_folders.fds[i]);
 	free(os);
 }
 

@@ -37,6 +37,7 @@
 
 struct pipeline {
 	const struct options *options;
+	const struct host_files *files;
 	const char *domain;      /* the user's name for the guest; NULL: a recording is replayed */
 	struct guest_info guest; /* what main knows of the guest */
 	/* The live guest; in a replay the ring and the recorded memory. */
@@ -143,6 +144,7 @@ static struct xtop_error *pipeline_open_recording(struct pipeline *pipeline)
 static struct replay_settings pipeline_replay_settings(const struct pipeline *pipeline)
 {
 	return (struct replay_settings){
+		.files = pipeline->files,
 		.baseline = pipeline->given_baseline,
 		.strict = pipeline->options->strict,
 		.value = pipeline->options->value,
@@ -283,7 +285,8 @@ static struct xtop_error *pipeline_read_symbols(struct pipeline *pipeline)
 	for (size_t i = 0; i < pipeline->options->n_symbols && !error; i++) {
 		size_t first = symbols_count(pipeline->symbols);
 
-		error = symbols_add_file(pipeline->symbols, pipeline->options->symbols[i]);
+		error = symbols_add_file(pipeline->symbols, pipeline->files,
+					 pipeline->options->symbols[i]);
 		for (size_t j = first; j < symbols_count(pipeline->symbols) && !error; j++)
 			error = pipeline_check_build(pipeline, j, n_recorded);
 	}
@@ -321,6 +324,7 @@ static struct os_settings pipeline_os_settings(struct pipeline *pipeline)
 		.work = &pipeline->work,
 		.control = pipeline->control,
 		.symbols = pipeline->symbols,
+		.files = *pipeline->files,
 		.root = pipeline->options->root,
 		.debug_dirs = pipeline->options->debug_dirs,
 		.n_debug_dirs = pipeline->options->n_debug_dirs,
@@ -417,6 +421,7 @@ static struct xtop_error *pipeline_create_resolver(struct pipeline *pipeline)
 		.baseline = pipeline->given_baseline,
 		.live = !pipeline->reader,
 		.crash = pipeline->options->crash,
+		.lines = pipeline->options->lines,
 		.intervals = pipeline->options->push || pipeline->options->metrics,
 		.moment = pipeline->history ? pipeline_add_moment : NULL,
 		.moment_context = pipeline->history,
@@ -556,8 +561,8 @@ static struct xtop_error *pipeline_run_steps(struct pipeline *pipeline,
 }
 
 /* The steps of this function need rights, and read nothing that strangers made. */
-struct xtop_error *pipeline_create(const struct options *options, const char *domain,
-				   struct pipeline **pipelinep)
+struct xtop_error *pipeline_create(const struct options *options, const struct host_files *files,
+				   const char *domain, struct pipeline **pipelinep)
 {
 	static pipeline_step_fn *const steps[] = { pipeline_open_guest, pipeline_create_writer,
 						   pipeline_create_os };
@@ -567,6 +572,7 @@ struct xtop_error *pipeline_create(const struct options *options, const char *do
 	if (!pipeline)
 		return error_create("out of memory");
 	pipeline->options = options;
+	pipeline->files = files;
 	pipeline->domain = domain;
 	error = symbols_create(&pipeline->symbols);
 	if (!error)

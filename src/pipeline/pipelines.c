@@ -180,10 +180,13 @@ static void pipelines_fill_waits(struct pipelines_guest *guest)
 }
 
 /* Fills what the screen shows of a guest that was started. */
-static void pipelines_fill_ui(const struct options *options, struct pipelines_guest *guest)
+static void pipelines_fill_ui(const struct pipelines *pipelines, struct pipelines_guest *guest)
 {
+	const struct options *options = pipelines->options;
+
 	pipelines_describe(guest->pipeline, " · ", guest->kind, sizeof(guest->kind));
-	guest->lines = (struct line_expander_settings){ .inlined = !options->no_inline };
+	guest->lines = (struct line_expander_settings){ .lines = pipelines->files->lines,
+							.inlined = !options->no_inline };
 	guest->ui = (struct ui_pipeline){
 		.context = guest,
 		.slot = pipeline_slot(guest->pipeline),
@@ -223,7 +226,7 @@ static struct xtop_error *pipelines_start_guest(const struct pipelines *pipeline
 	error = pipeline_start(guest->pipeline);
 
 	if (!error)
-		pipelines_fill_ui(pipelines->options, guest);
+		pipelines_fill_ui(pipelines, guest);
 	return error;
 }
 
@@ -283,7 +286,7 @@ struct xtop_error *pipelines_add(struct pipelines *pipelines, const char *domain
 	if (!guest)
 		return error_create("out of memory");
 	snprintf(guest->domain, sizeof(guest->domain), "%s", domain ? domain : "");
-	error = pipeline_create(pipelines->options, domain ? guest->domain : NULL,
+	error = pipeline_create(pipelines->options, pipelines->files, domain ? guest->domain : NULL,
 				&guest->pipeline);
 	if (error) {
 		free(guest);

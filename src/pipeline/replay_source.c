@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "xtop/base/cleanup.h"
-#include "xtop/base/inputs.h"
 #include "xtop/base/unpack.h"
+#include "xtop/supervise/host_files.h"
 
 #define REPLAY_SOURCE_HEAD_BYTES 8 /* bytes that tell whether the file is a recording */
 
@@ -33,7 +33,7 @@ static struct xtop_error *replay_source_read_names(const struct replay_settings 
 	if (settings->n_symbols)
 		error = code_names_create(&replayed->names);
 	for (size_t i = 0; i < settings->n_symbols && !error; i++)
-		error = code_names_add_file(replayed->names, settings->symbols[i]);
+		error = code_names_add_file(replayed->names, settings->files, settings->symbols[i]);
 	return error;
 }
 
@@ -69,7 +69,7 @@ struct xtop_error *replay_source_read_next_value(const char *path,
 {
 	const char *next = import_next_value(replayed->import);
 	_cleanup_free_ char *value = next ? strdup(next) : NULL;
-	_cleanup_close_ int fd = inputs_open(path);
+	_cleanup_close_ int fd = inputs_open(settings->files->inputs, path);
 	_cleanup_fclose_ FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 	struct import *before = replayed->import;
 	struct replay_settings again = *settings;
@@ -120,7 +120,7 @@ struct xtop_error *replay_source_open(const char *path, struct symbols *symbols,
 				      const struct replay_settings *settings,
 				      struct replay_source *replayed)
 {
-	_cleanup_close_ int fd = inputs_open(path);
+	_cleanup_close_ int fd = inputs_open(settings->files->inputs, path);
 	_cleanup_fclose_ FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 	char head[REPLAY_SOURCE_HEAD_BYTES];
 	size_t n;

@@ -10,6 +10,8 @@
 #include "xtop/import/import.h"
 #include "xtop/recording/recording.h"
 
+struct host_files;
+
 struct replay_source {
 	struct recording_reader *reader; /* reads the recording; NULL if the file is a profile */
 	struct frames *frames;           /* the profile's table of names */
@@ -22,6 +24,7 @@ struct replay_source {
 
 /* How a profile is read. */
 struct replay_settings {
+	const struct host_files *files;  /* borrowed */
 	const struct snapshot *baseline; /* the older run, for comparison; NULL: none */
 	bool strict;                     /* --strict */
 	const char *value;               /* --value; NULL: the profile's default */

@@ -114,7 +114,7 @@ struct xtop_error *resolver_create(const struct resolver_settings *settings,
 	if (!error)
 		error = seen_code_create(&resolver->code);
 	if (!error)
-		error = runtimes_create(resolver->frames, &resolver->runtimes);
+		error = runtimes_create(resolver->frames, settings->lines, &resolver->runtimes);
 	if (!error)
 		error = batches_create(settings->half_life_ns, &resolver->self);
 	if (!error && settings->margins)

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 
 #include "xtop/base/hash.h"
-#include "xtop/supervise/line_client.h"
 #include "xtop/unwind/disassemble.h"
 
 #define RUNTIMES_RETRY_NS     100000000ULL  /* time between two searches for a recipe */
@@ -49,6 +48,7 @@ struct runtimes {
 	struct unwind_program unwind; /* first: runtimes_find_caller() is given a pointer to it */
 	struct frames *frames;
 	bool hidden;                          /* programs are not wanted now */
+	bool places;                          /* each line of a function is a frame */
 	const struct runtimes_sample *sample; /* the current one */
 	struct runtimes_process *process;     /* the one of the sample */
 	struct runtimes_process processes[RUNTIMES_MAX_PROCESSES];
@@ -78,7 +78,7 @@ static struct runtime_step runtimes_decode(const uint8_t *bytes, size_t n, uint6
 				      .call = step.flow == CODE_CALL };
 }
 
-struct xtop_error *runtimes_create(struct frames *frames, struct runtimes **runtimesp)
+struct xtop_error *runtimes_create(struct frames *frames, bool lines, struct runtimes **runtimesp)
 {
 	struct runtimes *runtimes = calloc(1, sizeof(*runtimes));
 
@@ -86,6 +86,7 @@ struct xtop_error *runtimes_create(struct frames *frames, struct runtimes **runt
 		return error_create("out of memory");
 	runtimes->unwind.find_caller = runtimes_find_caller;
 	runtimes->frames = frames;
+	runtimes->places = lines;
 	*runtimesp = runtimes;
 	return NULL;
 }
@@ -341,7 +342,7 @@ void runtimes_find(struct runtimes *runtimes, struct program_stack *program)
 	for (size_t i = 0; i < program->n; i++) {
 		runtimes->named[i].outermost = runtimes->found[i].outermost;
 		runtimes->named[i].frame = runtimes_name(runtimes, &runtimes->found[i]);
-		if (line_client_is_on())
+		if (runtimes->places)
 			runtimes->named[i].frame = runtimes_find_line(runtimes, &runtimes->found[i],
 								      runtimes->named[i].frame);
 	}

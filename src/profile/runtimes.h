@@ -22,7 +22,8 @@
 
 struct runtimes;
 
-struct xtop_error *runtimes_create(struct frames *frames, struct runtimes **runtimesp);
+/* LINES: each line of a function is a frame. */
+struct xtop_error *runtimes_create(struct frames *frames, bool lines, struct runtimes **runtimesp);
 void runtimes_destroy(struct runtimes *runtimes); /* NULL allowed */
 
 /* A sample of user code. */

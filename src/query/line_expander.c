@@ -205,8 +205,8 @@ static bool line_expander_add_answer(struct line_expander *expander, const struc
 }
 
 /* Finds the functions at FRAME's place; asks for them if they are not known and ASK is set. */
-static enum line_state line_expander_look_up(const struct frame *frame, bool ask,
-					     struct line_answer *answer)
+static enum line_state line_expander_look_up(struct line_client *lines, const struct frame *frame,
+					     bool ask, struct line_answer *answer)
 {
 	struct line_place place = { .address = (uint64_t)frame->line_address };
 
@@ -220,9 +220,9 @@ static enum line_state line_expander_look_up(const struct frame *frame, bool ask
 							 .line = (uint32_t)frame->line_address };
 		return LINE_KNOWN;
 	}
-	if (line_client_is_by_symbol(frame->line_file))
+	if (line_client_is_by_symbol(lines, frame->line_file))
 		snprintf(place.symbol, sizeof(place.symbol), "%s", frame->raw_name);
-	return line_client_find(frame->line_file, &place, ask, answer);
+	return line_client_find(lines, frame->line_file, &place, ask, answer);
 }
 
 /* Finds out what the frame ID becomes, if that is not known yet. False: out of memory. */
@@ -236,7 +236,8 @@ static bool line_expander_fill(struct line_expander *expander, const struct snap
 
 	if (chain->n && !chain->waits)
 		return true;
-	chain->waits = line_expander_look_up(frame, true, &answer) == LINE_WAITING;
+	chain->waits = line_expander_look_up(expander->settings.lines, frame, true, &answer) ==
+		       LINE_WAITING;
 	if (chain->n && chain->waits)
 		return true;
 	chain->first = (uint32_t)expander->n_links;
@@ -274,15 +275,17 @@ static int line_expander_compare_asked(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-static void line_expander_ask_one(const struct snapshot *from, uint32_t id)
+static void line_expander_ask_one(struct line_client *lines, const struct snapshot *from,
+				  uint32_t id)
 {
 	struct line_answer answer;
 
-	line_expander_look_up(frames_get(from->frames, id), true, &answer);
+	line_expander_look_up(lines, frames_get(from->frames, id), true, &answer);
 }
 
 /* Asks for the lines of all frames with weight, the heaviest first. */
-static struct xtop_error *line_expander_ask_all(const struct snapshot *from)
+static struct xtop_error *line_expander_ask_all(struct line_client *lines,
+						const struct snapshot *from)
 {
 	_cleanup_free_ struct line_expander_asked *asked = calloc(from->n_frames, sizeof(*asked));
 	uint32_t n = 0;
@@ -300,22 +303,29 @@ static struct xtop_error *line_expander_ask_all(const struct snapshot *from)
 	if (n)
 		qsort(asked, n, sizeof(*asked), line_expander_compare_asked);
 	for (uint32_t i = 0; i < n; i++)
-		line_expander_ask_one(from, asked[i].frame);
+		line_expander_ask_one(lines, from, asked[i].frame);
 	return NULL;
 }
 
-struct xtop_error *line_expander_ask(const struct snapshot *from, double seconds)
+struct xtop_error *line_expander_ask(struct line_client *lines, const struct snapshot *from,
+				     double seconds)
 {
-	struct xtop_error *error = line_expander_ask_all(from);
+	struct xtop_error *error = line_expander_ask_all(lines, from);
 
 	if (!error)
-		line_client_wait(seconds);
+		line_client_wait(lines, seconds);
 	return error;
 }
 
-void line_expander_find(const struct frame *frame, struct line_answer *answer)
+bool line_expander_poll(struct line_expander *expander)
 {
-	line_expander_look_up(frame, false, answer);
+	return expander && line_client_poll(expander->settings.lines);
+}
+
+void line_expander_find(struct line_client *lines, const struct frame *frame,
+			struct line_answer *answer)
+{
+	line_expander_look_up(lines, frame, false, answer);
 }
 
 /* --- the new tree ----------------------------------------------------------------------------- */
@@ -585,11 +595,11 @@ struct xtop_error *line_expander_apply(struct line_expander *expander, const str
 	_cleanup_(line_expander_tree_deinit) struct line_expander_tree tree = { .expander =
 											expander,
 										.from = from };
-	struct xtop_error *error = line_expander_ask_all(from);
+	struct xtop_error *error = line_expander_ask_all(expander->settings.lines, from);
 
 	if (error)
 		return error;
-	line_client_wait(seconds);
+	line_client_wait(expander->settings.lines, seconds);
 	if (!from->n_nodes || !line_expander_reserve_chains(expander, from->n_frames) ||
 	    !line_expander_grow(&tree))
 		return error_create("no memory for source lines");

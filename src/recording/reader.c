@@ -23,7 +23,6 @@
 
 #include "recording/chunks.h"
 #include "xtop/base/cleanup.h"
-#include "xtop/base/inputs.h"
 #include "xtop/sample/control.h"
 #include "xtop/symbol/image.h"
 
@@ -220,12 +219,10 @@ struct xtop_error *recording_reader_adopt(FILE *file, const void *head, size_t n
 struct xtop_error *recording_reader_open(const char *path, struct symbols *symbols,
 					 struct recording_reader **readerp)
 {
-	_cleanup_close_ int fd = inputs_open(path);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	FILE *file = fopen(path, "re");
 
 	if (!file)
 		return error_create_errno(errno, "cannot read recording '%s'", path);
-	fd = -1;
 	return error_wrap(recording_reader_adopt(file, "", 0, symbols, readerp), "recording '%s'",
 			  path);
 }

@@ -20,11 +20,9 @@
 #include <string.h>
 
 #include "xtop/base/cleanup.h"
-#include "xtop/base/inputs.h"
 #include "xtop/base/text.h"
 #include "xtop/base/vector.h"
 #include "xtop/linux/oops.h"
-#include "xtop/supervise/line_client.h"
 #include "xtop/symbol/symbol.h"
 
 #define ADDR2LINE_MAX_BYTES  (16U << 20)
@@ -73,23 +71,24 @@ static void addr2line_name_file(const char *path, char *name, size_t capacity)
 			*at = '_';
 }
 
-struct xtop_error *addr2line_add_file(struct symbols *symbols, const char *path)
+struct xtop_error *addr2line_add_file(const struct host_files *files, struct symbols *symbols,
+				      const char *path)
 {
 	_cleanup_close_ int fd = -1;
 	struct xtop_error *error;
 	char name[80];
 	bool is_pipe;
 
-	error = inputs_open_copy(path, SYMBOL_FILE_MAX_BYTES, &fd, &is_pipe);
+	error = inputs_open_copy(files->inputs, path, SYMBOL_FILE_MAX_BYTES, &fd, &is_pipe);
 	if (error)
 		return error_wrap(error, "%s", path);
 	addr2line_name_file(path, name, sizeof(name));
-	if (!line_client_add_file(fd, -1, name, NULL, 0))
+	if (!line_client_add_file(files->lines, fd, -1, name, NULL, 0))
 		return error_create("%s: too many files", path);
 	/* A module has no addresses before it is loaded. */
 	if (strcmp(name, ADDR2LINE_KERNEL) != 0)
 		return NULL;
-	return symbols_add_file(symbols, path);
+	return symbols_add_file(symbols, files, path);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -186,6 +185,7 @@ static struct line_place addr2line_line_place(const struct oops_place *oops)
 
 static void addr2line_ask(struct addr2line *work, struct addr2line_place *place)
 {
+	struct line_client *lines = work->settings->files->lines;
 	struct oops_place *oops = &place->oops;
 	struct line_place asked;
 	struct line_answer answer;
@@ -194,9 +194,9 @@ static void addr2line_ask(struct addr2line *work, struct addr2line_place *place)
 	if (place->by_address && !addr2line_find_symbol(work, oops))
 		return;
 	snprintf(name, sizeof(name), "[%s]", oops->module[0] ? oops->module : "kernel");
-	place->file = line_client_find_named(name);
+	place->file = line_client_find_named(lines, name);
 	asked = addr2line_line_place(oops);
-	line_client_find(place->file, &asked, true, &answer);
+	line_client_find(lines, place->file, &asked, true, &answer);
 }
 
 /* --- printing --------------------------------------------------------------------------------- */
@@ -237,7 +237,9 @@ static void addr2line_print_place(struct addr2line *work, const struct addr2line
 			oops->symbol, (unsigned long long)oops->address,
 			(unsigned long long)oops->size_bytes, oops->module[0] ? " [" : "",
 			oops->module, oops->module[0] ? "]" : "");
-	if (line_client_find(place->file, &asked, false, &answer) != LINE_KNOWN || !answer.n) {
+	if (line_client_find(work->settings->files->lines, place->file, &asked, false, &answer) !=
+		    LINE_KNOWN ||
+	    !answer.n) {
 		work->n_named += place->by_address;
 		return;
 	}
@@ -297,7 +299,7 @@ static struct xtop_error *addr2line_judge(const struct addr2line *work)
 			 work->n_places - n);
 		work->settings->report(note);
 	}
-	line_client_get_progress(&progress);
+	line_client_get_progress(work->settings->files->lines, &progress);
 	text_clean(message, sizeof(message), progress.message, strlen(progress.message));
 	if (progress.message[0] && work->settings->report)
 		work->settings->report(message);
@@ -339,7 +341,7 @@ struct xtop_error *addr2line_run(const struct addr2line_settings *settings, FILE
 		return error_create(
 			"there is no oops or call trace on stdin: "
 			"no symbol+0x12/0x80, and no address in the kernel's code");
-	line_client_wait(ADDR2LINE_WAIT_S);
+	line_client_wait(settings->files->lines, ADDR2LINE_WAIT_S);
 	addr2line_print(&work, out);
 	if (fflush(out) == EOF)
 		return error_create_errno(errno, "cannot write the trace");

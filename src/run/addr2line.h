@@ -6,9 +6,11 @@
 #include <stdio.h>
 
 #include "xtop/base/error.h"
+#include "xtop/supervise/host_files.h"
 #include "xtop/symbol/image.h"
 
 struct addr2line_settings {
+	const struct host_files *files; /* has files of -k, and reads lines; borrowed */
 	const struct space *kernel; /* the kernel and its modules; NULL if they are not known */
 	bool linked;  /* KERNEL has the addresses that files were linked for, not the guest's */
 	bool inlined; /* inlined functions are printed */
@@ -19,7 +21,8 @@ struct addr2line_settings {
  * Adds a debug file of -k: the kernel's, or the file of the module after which it is named
  * ("nf_tables.ko"). The kernel's symbols are added to SYMBOLS; a module has no addresses yet.
  */
-struct xtop_error *addr2line_add_file(struct symbols *symbols, const char *path);
+struct xtop_error *addr2line_add_file(const struct host_files *files, struct symbols *symbols,
+				      const char *path);
 /*
  * Copies IN to OUT, and puts functions and lines of each place below the line that names it. Error:
  * the text names no place, or nothing is known about any place.

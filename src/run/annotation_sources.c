@@ -11,9 +11,7 @@
 #include <unistd.h>
 
 #include "xtop/base/cleanup.h"
-#include "xtop/base/inputs.h"
 #include "xtop/base/text.h"
-#include "xtop/supervise/line_client.h"
 #include "xtop/symbol/symbol.h"
 
 static struct line_place annotation_sources_place(const struct annotation *annotation,
@@ -51,7 +49,8 @@ static bool annotation_sources_find(void *context, const struct annotation *anno
 	bool inlined;
 
 	if (!annotation->line_file ||
-	    line_client_find(annotation->line_file, &place, true, &answer) != LINE_KNOWN ||
+	    line_client_find(lines->lines, annotation->line_file, &place, true, &answer) !=
+		    LINE_KNOWN ||
 	    !answer.n)
 		return false;
 	inlined = lines->inlined && answer.n > 1;
@@ -86,11 +85,12 @@ static bool annotation_sources_poll(void *context)
 }
 
 /* Opens the folders of --source-dir. The caller closes the *NP folders, also after an error. */
-static struct xtop_error *annotation_sources_open(const struct options *options, int *folders,
+static struct xtop_error *annotation_sources_open(const struct options *options,
+						  const struct inputs *inputs, int *folders,
 						  size_t *np)
 {
 	for (size_t i = 0; i < options->n_source_dirs; i++) {
-		int fd = inputs_open(options->source_dirs[i]);
+		int fd = inputs_open(inputs, options->source_dirs[i]);
 		struct stat status;
 
 		if (fd < 0)
@@ -105,23 +105,25 @@ static struct xtop_error *annotation_sources_open(const struct options *options,
 }
 
 struct xtop_error *annotation_sources_init(struct annotation_sources *lines,
-					   const struct options *options)
+					   const struct options *options,
+					   const struct host_files *files)
 {
 	int folders[OPTIONS_MAX_SOURCE_DIRS], root = -1;
 	struct xtop_error *error;
 	size_t n = 0;
 
-	*lines = (struct annotation_sources){ .inlined = !options->no_inline,
+	*lines = (struct annotation_sources){ .lines = files->lines,
+					      .inlined = !options->no_inline,
 					      .finder = { annotation_sources_find,
 							  annotation_sources_text,
 							  annotation_sources_poll, lines } };
 	if (!options->lines)
 		return NULL;
 	if (options->root)
-		root = inputs_open(options->root);
-	error = annotation_sources_open(options, folders, &n);
+		root = inputs_open(files->inputs, options->root);
+	error = annotation_sources_open(options, files->inputs, folders, &n);
 	if (!error)
-		error = source_cache_create(folders, n, root, &lines->files);
+		error = source_cache_create(folders, n, root, files->fetch, &lines->files);
 	while (n > 0)
 		close(folders[--n]);
 	if (root >= 0)
@@ -163,9 +165,9 @@ void annotation_sources_wait(const struct annotation_sources *lines,
 		const struct line_place place =
 			annotation_sources_place(annotation, instructions.rows[i].distance);
 
-		line_client_find(annotation->line_file, &place, true, &answer);
+		line_client_find(lines->lines, annotation->line_file, &place, true, &answer);
 	}
-	line_client_wait(seconds);
+	line_client_wait(lines->lines, seconds);
 	if (lines->files) {
 		annotation_sources_ask_texts(lines, annotation, file, &instructions);
 		source_cache_wait(lines->files, seconds);

@@ -9,16 +9,22 @@
 #include "xtop/cli/options.h"
 #include "xtop/lines/source_cache.h"
 #include "xtop/query/instructions.h"
+#include "xtop/supervise/host_files.h"
 
 struct annotation_sources {
+	struct line_client *lines;       /* finds lines; borrowed */
 	struct source_cache *files;      /* texts of source files; NULL without --lines */
 	bool inlined;                    /* an instruction has the line of the inlined function */
 	struct instruction_lines finder; /* finds the lines for the screen and for --annotate */
 };
 
-/* The folders of OPTIONS were opened as inputs. Without --lines FINDER finds nothing. */
+/*
+ * The folders of OPTIONS were opened as inputs. FILES outlive LINES. Without --lines FINDER finds
+ * nothing.
+ */
 struct xtop_error *annotation_sources_init(struct annotation_sources *lines,
-					   const struct options *options);
+					   const struct options *options,
+					   const struct host_files *files);
 /* LINES may be all zeros. */
 void annotation_sources_deinit(struct annotation_sources *lines);
 /*

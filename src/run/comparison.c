@@ -15,7 +15,8 @@
 /* --- the older run ---------------------------------------------------------------------------- */
 
 /* Gives the older run a pipeline of its own, in which all samples count and nothing decays. */
-struct xtop_error *comparison_open(struct comparison *comparison, const struct options *options)
+struct xtop_error *comparison_open(struct comparison *comparison, const struct options *options,
+				   const struct host_files *files)
 {
 	struct options *base_options = &comparison->base_options;
 
@@ -28,7 +29,7 @@ struct xtop_error *comparison_open(struct comparison *comparison, const struct o
 	base_options->half_life_s = 0;
 	base_options->paced = false;
 	base_options->n_symbols = 0;
-	return pipeline_create(base_options, NULL, &comparison->base);
+	return pipeline_create(base_options, files, NULL, &comparison->base);
 }
 
 static struct xtop_error *comparison_stop(struct comparison *comparison)

@@ -22,7 +22,8 @@ struct comparison {
 };
 
 /* Opens the older file if OPTIONS name one. Needs rights. OPTIONS outlive COMPARISON. */
-struct xtop_error *comparison_open(struct comparison *comparison, const struct options *options);
+struct xtop_error *comparison_open(struct comparison *comparison, const struct options *options,
+				   const struct host_files *files);
 /*
  * Reads the screen's baseline to its end. With --diff the two files are read at the same time. If
  * both names mean one file, the two readers would share its offset (inputs.h), so the older run is

@@ -100,7 +100,7 @@ static struct xtop_error *results_put_both(const struct results_work *work,
 		.wall_ns = results_wall_ns(work, snapshot),
 		.clock = options->clock,
 		.samples = options->profile ? NULL : pipeline_samples(pipeline),
-		.lines = options->lines,
+		.lines = work->run->lines,
 		.inlined = !options->no_inline,
 		.waits = !options->profile && waits && waits->total_weight > 0 ? waits : NULL,
 	};
@@ -111,11 +111,12 @@ static struct xtop_error *results_put_both(const struct results_work *work,
 static struct xtop_error *results_put_profile(const struct results_work *work,
 					      const struct snapshot *snapshot, FILE *stream)
 {
-	bool lines = work->options->lines;
-	struct xtop_error *error = lines ? line_expander_ask(snapshot, LINE_EXPANDER_WAIT_S) : NULL;
+	struct line_client *lines = work->run->lines;
+	struct xtop_error *error =
+		lines ? line_expander_ask(lines, snapshot, LINE_EXPANDER_WAIT_S) : NULL;
 
 	if (!error && lines && work->waits)
-		error = line_expander_ask(work->waits, LINE_EXPANDER_WAIT_S);
+		error = line_expander_ask(lines, work->waits, LINE_EXPANDER_WAIT_S);
 	return error ? error : results_put_both(work, snapshot, work->waits, stream);
 }
 
@@ -124,6 +125,7 @@ static struct xtop_error *results_put_lines(const struct results_work *work,
 					    const struct snapshot *snapshot, FILE *stream)
 {
 	const struct line_expander_settings settings = {
+		.lines = work->run->lines,
 		.inlined = !work->options->no_inline,
 		.in_names = export_find_format(work->options->format)->lines_in_names,
 	};

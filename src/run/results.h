@@ -25,6 +25,7 @@ struct results {
 struct results_run {
 	struct pipeline *pipeline;            /* stopped */
 	const struct filter *filter;          /* NULL: all stacks */
+	struct line_client *lines;            /* NULL without --lines */
 	const struct annotation_sources *sources; /* for --annotate */
 	const char *title;                        /* the guest, above the table of instructions */
 	struct instruction_format code;           /* how instructions are written */

@@ -22,7 +22,6 @@
 #include "xtop/base/cleanup.h"
 #include "xtop/base/clock.h"
 #include "xtop/base/disk_room.h"
-#include "xtop/base/inputs.h"
 #include "xtop/base/output.h"
 #include "xtop/base/text.h"
 #include "xtop/base/xdg.h"
@@ -35,8 +34,6 @@
 #include "xtop/service/all_batch.h"
 #include "xtop/service/publisher.h"
 #include "xtop/supervise/broker.h"
-#include "xtop/supervise/fetch.h"
-#include "xtop/supervise/line_client.h"
 #include "xtop/supervise/sandbox.h"
 #include "xtop/ui/ui.h"
 #include "xtop/unwind/disassemble.h"
@@ -50,6 +47,7 @@ struct session {
 	struct xtop_error *rc_error; /* why xtoprc is not used */
 	struct filter *filter;
 	const struct column *sort;
+	struct host_files files;
 	struct pipelines pipelines;
 	struct all_guests all;          /* the guests of --all, with the screen only */
 	struct host_budget host_budget; /* what --all may take of dom0, with the screen only */
@@ -140,12 +138,13 @@ struct xtop_error *session_check(const struct options *options)
 static struct xtop_error *session_create_view(struct session *session)
 {
 	const struct options *options = session->options;
-	const struct line_expander_settings expander = { .inlined = !options->no_inline };
+	const struct line_expander_settings expander = { .lines = session->files.lines,
+							 .inlined = !options->no_inline };
 	struct xtop_error *error =
 		options->lines ? line_expander_create(&expander, &session->expander) : NULL;
 
 	if (!error)
-		error = annotation_sources_init(&session->sources, options);
+		error = annotation_sources_init(&session->sources, options, &session->files);
 	if (error)
 		return error;
 
@@ -216,9 +215,9 @@ static struct xtop_error *session_start_helpers(struct session *session)
 	if (!xdg_folder("XDG_CACHE_HOME", ".cache", folder, sizeof(folder)))
 		cache = NULL;
 	if (options->lines || options->addr2line)
-		error = line_client_start(&elf_lines_reader);
+		error = line_client_start(&elf_lines_reader, &session->files.lines);
 	if (!error && options->debuginfod)
-		error = fetch_start(cache);
+		error = fetch_start(cache, &session->files.fetch);
 	if (!error && (options->push || options->metrics)) {
 		session_read_host(session->publisher.xen, sizeof(session->publisher.xen));
 		error = publisher_start(&session->publisher, cache);
@@ -232,18 +231,21 @@ static struct xtop_error *session_start_helpers(struct session *session)
 static struct xtop_error *session_open_inputs(struct session *session)
 {
 	const struct options *options = session->options;
-	struct xtop_error *error = options->replay ? inputs_add(options->replay) : NULL;
+	struct inputs **inputs = &session->files.inputs;
+	struct xtop_error *error = inputs_create(inputs);
 
+	if (!error && options->replay)
+		error = inputs_add(*inputs, options->replay);
 	if (!error && options->baseline)
-		error = inputs_add(options->baseline);
+		error = inputs_add(*inputs, options->baseline);
 	for (size_t i = 0; i < options->n_symbols && !error; i++)
-		error = inputs_add(options->symbols[i]);
+		error = inputs_add(*inputs, options->symbols[i]);
 	if (!error && options->root)
-		error = inputs_add(options->root);
+		error = inputs_add(*inputs, options->root);
 	for (size_t i = 0; i < options->n_debug_dirs && !error; i++)
-		error = inputs_add(options->debug_dirs[i]);
+		error = inputs_add(*inputs, options->debug_dirs[i]);
 	for (size_t i = 0; i < options->n_source_dirs && !error; i++)
-		error = inputs_add(options->source_dirs[i]);
+		error = inputs_add(*inputs, options->source_dirs[i]);
 	if (!options->batch || options->annotate)
 		session->rc_error = ui_rc_open(&session->rc, !options->batch);
 	return error;
@@ -275,12 +277,13 @@ static void session_read_settings(struct session *session)
 static struct xtop_error *session_add_guests(struct session *session)
 {
 	const struct options *options = session->options;
-	struct xtop_error *error = comparison_open(&session->comparison, options);
+	struct xtop_error *error = comparison_open(&session->comparison, options, &session->files);
 
 	if (error)
 		return error;
 
 	session->pipelines.options = options;
+	session->pipelines.files = &session->files;
 	if (session_reads_files_alone(options))
 		return NULL;
 	if (options->replay)
@@ -321,11 +324,11 @@ static struct xtop_error *session_give_up_rights(struct session *session)
 	if (options->replay || HOST_ARCH == ARCH_ARM64) /* the sandbox forbids to load a library */
 		disassemble_arm64_load();
 	if (options->root)
-		folders[n++] = inputs_open(options->root);
+		folders[n++] = inputs_open(session->files.inputs, options->root);
 	for (size_t i = 0; i < options->n_debug_dirs; i++)
-		folders[n++] = inputs_open(options->debug_dirs[i]);
+		folders[n++] = inputs_open(session->files.inputs, options->debug_dirs[i]);
 	for (size_t i = 0; i < options->n_source_dirs; i++)
-		folders[n++] = inputs_open(options->source_dirs[i]);
+		folders[n++] = inputs_open(session->files.inputs, options->source_dirs[i]);
 	error = sandbox_enter(folders, n);
 	while (n > 0)
 		if (folders[--n] >= 0)
@@ -527,7 +530,7 @@ static struct xtop_error *session_add_debug_files(struct session *session, struc
 	struct xtop_error *error = NULL;
 
 	for (size_t i = 0; i < options->n_symbols && !error; i++)
-		error = addr2line_add_file(symbols, options->symbols[i]);
+		error = addr2line_add_file(&session->files, symbols, options->symbols[i]);
 	settings->kernel = symbols_space(symbols);
 	settings->linked = true;
 	return error;
@@ -555,7 +558,8 @@ static struct xtop_error *session_find_kernel(struct session *session,
 
 static struct xtop_error *session_run_addr2line(struct session *session)
 {
-	struct addr2line_settings settings = { .inlined = !session->options->no_inline,
+	struct addr2line_settings settings = { .files = &session->files,
+					       .inlined = !session->options->no_inline,
 					       .report = session->report };
 	struct symbols *symbols;
 	struct xtop_error *error = symbols_create(&symbols);
@@ -578,6 +582,7 @@ static struct xtop_error *session_push(struct session *session)
 	if (complaint && session->report)
 		session->report(complaint);
 	session->publisher.push.filter = session->filter;
+	session->publisher.push.lines = session->files.lines;
 	return publisher_run(&session->publisher);
 }
 
@@ -620,6 +625,7 @@ static struct xtop_error *session_write(struct session *session)
 	const struct results_run run = {
 		.pipeline = pipelines_first(&session->pipelines),
 		.filter = session->filter,
+		.lines = session->files.lines,
 		.sources = &session->sources,
 		.title = session->title,
 		.code = { .syntax = session->rc.syntax, .addresses = session->rc.addresses },
@@ -637,7 +643,7 @@ static void session_report_lines(const struct session *session)
 
 	if (!session->options->lines)
 		return;
-	line_client_get_progress(&progress);
+	line_client_get_progress(session->files.lines, &progress);
 	if (!progress.message[0] || !session->report)
 		return;
 	text_clean(line, sizeof(line), progress.message, strlen(progress.message));
@@ -651,17 +657,17 @@ static void session_free(struct session *session)
 	pipelines_deinit(&session->pipelines);
 	comparison_deinit(&session->comparison);
 	annotation_sources_deinit(&session->sources);
-	inputs_close();
+	inputs_destroy(session->files.inputs);
 	ui_rc_close(&session->rc);
 	error_destroy(session->rc_error);
 	broker_stop();
 	gzip_destroy(session->publisher.push.gzip);
 	push_stop(session->publisher.push.push);
 	metrics_stop(session->publisher.metrics);
-	fetch_stop();
+	fetch_stop(session->files.fetch);
 	session_report_lines(session);
 	line_expander_destroy(session->expander);
-	line_client_stop();
+	line_client_stop(session->files.lines);
 }
 
 /*

@@ -27,7 +27,8 @@ static struct xtop_error *all_batch_print(const struct all_batch *all,
 {
 	const struct guest_info *info = pipeline_guest(pipeline);
 	struct batch_settings batch = all->batch;
-	const struct line_expander_settings settings = { .inlined = !all->options->no_inline };
+	const struct line_expander_settings settings = { .lines = all->pipelines->files->lines,
+							 .inlined = !all->options->no_inline };
 	char name[64], kind[48], title[128];
 	struct line_expander *expander = NULL;
 	struct xtop_error *error = NULL;

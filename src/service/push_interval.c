@@ -95,7 +95,8 @@ static struct xtop_error *push_interval_encode_lines(const struct push_intervals
 						     uint64_t from_ns, char **bytesp,
 						     size_t *size_bytesp)
 {
-	const struct line_expander_settings settings = { .inlined = !push->options->no_inline };
+	const struct line_expander_settings settings = { .lines = push->lines,
+							 .inlined = !push->options->no_inline };
 	double wait_s = pipeline_is_recording(pipeline) ? LINE_EXPANDER_WAIT_S : 0;
 	struct snapshot *with_lines = NULL;
 	struct line_expander *expander = NULL;
@@ -127,7 +128,7 @@ static struct xtop_error *push_interval_put(struct push_intervals *push,
 	push_interval_set_system(snapshot->run->system, &profile);
 	memcpy(profile.domain, info->name, strnlen(info->name, sizeof(profile.domain) - 1));
 	memcpy(profile.uuid, info->uuid, strnlen(info->uuid, sizeof(profile.uuid) - 1));
-	error = (push->options->lines ? push_interval_encode_lines : push_interval_encode)(
+	error = (push->lines ? push_interval_encode_lines : push_interval_encode)(
 		push, pipeline, snapshot, profile.from_ns, &bytes, &size_bytes);
 	if (error)
 		return error;

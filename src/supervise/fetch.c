@@ -32,27 +32,36 @@ struct fetch_file {
 	int fd;
 };
 
-static struct {
-	struct helper process; /* socket 0: nobody fetches */
+struct fetch {
+	struct helper process;
 	pthread_mutex_t lock;
 	unsigned n;      /* files that were asked for */
 	unsigned n_sent; /* requests sent, in the order of files; n_sent - n_done is 0 or 1 */
 	unsigned n_done; /* answers that have come */
 	struct fetch_progress progress;
 	struct fetch_file files[FETCH_MAX_FILES];
-} fetch = { .lock = PTHREAD_MUTEX_INITIALIZER };
+};
 
 /* --- start and end ---------------------------------------------------------------------------- */
 
-struct xtop_error *fetch_start_with(const struct fetcher_settings *settings)
+struct xtop_error *fetch_start_with(const struct fetcher_settings *settings, struct fetch **fetchp)
 {
-	fetch.n = fetch.n_sent = fetch.n_done = 0;
-	fetch.progress = (struct fetch_progress){ 0 };
-	return helper_start("the process for debuginfod", fetcher_run, (void *)settings,
-			    &fetch.process);
+	struct fetch *fetch = calloc(1, sizeof(*fetch));
+	struct xtop_error *error;
+
+	if (!fetch)
+		return error_create("out of memory");
+	pthread_mutex_init(&fetch->lock, NULL);
+	error = helper_start("the process for debuginfod", fetcher_run, (void *)settings,
+			     &fetch->process);
+	if (error)
+		free(fetch);
+	else
+		*fetchp = fetch;
+	return error;
 }
 
-struct xtop_error *fetch_start(const char *cache)
+struct xtop_error *fetch_start(const char *cache, struct fetch **fetchp)
 {
 	const struct fetcher_settings settings = { .cache = cache };
 	const char *urls = getenv("DEBUGINFOD_URLS");
@@ -60,41 +69,44 @@ struct xtop_error *fetch_start(const char *cache)
 	if (!urls || !urls[strspn(urls, " ")])
 		return error_create("--debuginfod: DEBUGINFOD_URLS names no server "
 				    "(sudo removes it from the environment)");
-	return fetch_start_with(&settings);
+	return fetch_start_with(&settings, fetchp);
 }
 
-void fetch_stop(void)
+void fetch_stop(struct fetch *fetch)
 {
-	if (!fetch.process.socket)
+	if (!fetch)
 		return;
-	helper_end(&fetch.process, FETCH_WAIT_MS);
-	for (unsigned i = 0; i < fetch.n_done; i++)
-		if (fetch.files[i].fd >= 0)
-			close(fetch.files[i].fd);
+	helper_end(&fetch->process, FETCH_WAIT_MS);
+	for (unsigned i = 0; i < fetch->n_done; i++)
+		if (fetch->files[i].fd >= 0)
+			close(fetch->files[i].fd);
+	pthread_mutex_destroy(&fetch->lock);
+	free(fetch);
 }
 
 /* --- under the lock --------------------------------------------------------------------------- */
 
 /* The process is gone: nothing will come any more. */
-static void fetch_give_up(void)
+static void fetch_give_up(struct fetch *fetch)
 {
-	while (fetch.n_done < fetch.n)
-		fetch.files[fetch.n_done++].state = FETCH_NONE;
-	fetch.n_sent = fetch.n_done;
+	while (fetch->n_done < fetch->n)
+		fetch->files[fetch->n_done++].state = FETCH_NONE;
+	fetch->n_sent = fetch->n_done;
 }
 
-static void fetch_handle_reply(const struct fetcher_reply *reply, int fd)
+static void fetch_handle_reply(struct fetch *fetch, const struct fetcher_reply *reply, int fd)
 {
-	struct fetch_file *file = &fetch.files[fetch.n_done];
+	struct fetch_file *file = &fetch->files[fetch->n_done];
 	struct stat status;
 
 	if (reply->answer == FETCHER_PROGRESS) {
-		fetch.progress.done_bytes = reply->done_bytes;
-		fetch.progress.total_bytes = reply->total_bytes;
+		fetch->progress.done_bytes = reply->done_bytes;
+		fetch->progress.total_bytes = reply->total_bytes;
 	}
 	if (reply->message[0])
-		memcpy(fetch.progress.message, reply->message, sizeof(fetch.progress.message) - 1);
-	if (reply->answer == FETCHER_PROGRESS || fetch.n_done == fetch.n_sent) {
+		memcpy(fetch->progress.message, reply->message,
+		       sizeof(fetch->progress.message) - 1);
+	if (reply->answer == FETCHER_PROGRESS || fetch->n_done == fetch->n_sent) {
 		if (fd >= 0)
 			close(fd);
 		return;
@@ -105,124 +117,126 @@ static void fetch_handle_reply(const struct fetcher_reply *reply, int fd)
 	}
 	file->fd = fd;
 	file->state = fd >= 0 ? FETCH_FOUND : FETCH_NONE;
-	fetch.n_done++;
-	fetch.progress.done_bytes = fetch.progress.total_bytes = 0;
+	fetch->n_done++;
+	fetch->progress.done_bytes = fetch->progress.total_bytes = 0;
 }
 
-static void fetch_send_next(void)
+static void fetch_send_next(struct fetch *fetch)
 {
 	struct fetcher_request request = { 0 };
 	const struct fetch_file *file;
 	const struct build_id *id;
 
-	if (fetch.n_sent > fetch.n_done || fetch.n_sent == fetch.n)
+	if (fetch->n_sent > fetch->n_done || fetch->n_sent == fetch->n)
 		return;
-	file = &fetch.files[fetch.n_sent];
+	file = &fetch->files[fetch->n_sent];
 	id = &file->id;
 	request.size_bytes = (uint32_t)id->size_bytes;
 	memcpy(request.build_id, id->bytes, id->size_bytes);
 	memcpy(request.source, file->source, sizeof(request.source));
-	if (wire_send(fetch.process.socket, &request, sizeof(request), NULL, 0))
-		fetch.n_sent++;
+	if (wire_send(fetch->process.socket, &request, sizeof(request), NULL, 0))
+		fetch->n_sent++;
 	else
-		fetch_give_up();
+		fetch_give_up(fetch);
 }
 
-static void fetch_poll(void)
+static void fetch_poll(struct fetch *fetch)
 {
-	struct pollfd ready = { .fd = fetch.process.socket, .events = POLLIN };
+	struct pollfd ready = { .fd = fetch->process.socket, .events = POLLIN };
 
-	while (fetch.process.socket && poll(&ready, 1, 0) > 0) {
+	while (poll(&ready, 1, 0) > 0) {
 		struct fetcher_reply reply;
 		int fds[BROKER_MAX_FDS];
 		size_t n_fds = 0;
 
-		if (!wire_receive(fetch.process.socket, &reply, sizeof(reply), fds, &n_fds)) {
-			fetch_give_up();
+		if (!wire_receive(fetch->process.socket, &reply, sizeof(reply), fds, &n_fds)) {
+			fetch_give_up(fetch);
 			return;
 		}
 		while (n_fds > 1)
 			close(fds[--n_fds]);
-		fetch_handle_reply(&reply, n_fds ? fds[0] : -1);
+		fetch_handle_reply(fetch, &reply, n_fds ? fds[0] : -1);
 	}
-	fetch_send_next();
+	fetch_send_next(fetch);
 }
 
-static struct fetch_file *fetch_find_file(const struct build_id *id, const char *source)
+static struct fetch_file *fetch_find_file(struct fetch *fetch, const struct build_id *id,
+					  const char *source)
 {
-	for (unsigned i = 0; i < fetch.n; i++)
-		if (build_id_equal(&fetch.files[i].id, id) &&
-		    strcmp(fetch.files[i].source, source) == 0)
-			return &fetch.files[i];
+	for (unsigned i = 0; i < fetch->n; i++)
+		if (build_id_equal(&fetch->files[i].id, id) &&
+		    strcmp(fetch->files[i].source, source) == 0)
+			return &fetch->files[i];
 	return NULL;
 }
 
-static struct fetch_file *fetch_add(const struct build_id *id, const char *source)
+static struct fetch_file *fetch_add(struct fetch *fetch, const struct build_id *id,
+				    const char *source)
 {
-	struct fetch_file *file = &fetch.files[fetch.n];
+	struct fetch_file *file = &fetch->files[fetch->n];
 
-	if (fetch.n == FETCH_MAX_FILES || !id->size_bytes)
+	if (fetch->n == FETCH_MAX_FILES || !id->size_bytes)
 		return NULL;
 	*file = (struct fetch_file){ .id = *id, .state = FETCH_WAITING, .fd = -1 };
 	snprintf(file->source, sizeof(file->source), "%s", source);
-	fetch.n++;
+	fetch->n++;
 	return file;
 }
 
 /* --- for all threads -------------------------------------------------------------------------- */
 
-static enum fetch_state fetch_answer(const struct build_id *id, const char *source, bool ask,
-				     int *fdp)
+static enum fetch_state fetch_answer(struct fetch *fetch, const struct build_id *id,
+				     const char *source, bool ask, int *fdp)
 {
 	enum fetch_state state = FETCH_OFF;
 	struct fetch_file *file;
 
-	pthread_mutex_lock(&fetch.lock);
-	file = fetch.process.socket ? fetch_find_file(id, source) : NULL;
-	if (fetch.process.socket && !file && ask)
-		file = fetch_add(id, source);
-	if (fetch.process.socket)
-		fetch_poll();
+	if (!fetch)
+		return FETCH_OFF;
+	pthread_mutex_lock(&fetch->lock);
+	file = fetch_find_file(fetch, id, source);
+	if (!file && ask)
+		file = fetch_add(fetch, id, source);
+	fetch_poll(fetch);
 	if (file)
 		state = file->state;
 	if (state == FETCH_FOUND) {
 		*fdp = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
 		state = *fdp >= 0 ? state : FETCH_NONE;
 	}
-	pthread_mutex_unlock(&fetch.lock);
+	pthread_mutex_unlock(&fetch->lock);
 	return state;
 }
 
-enum fetch_state fetch_ask(const struct build_id *id, int *fdp)
+enum fetch_state fetch_ask(struct fetch *fetch, const struct build_id *id, int *fdp)
 {
-	return fetch_answer(id, "", true, fdp);
+	return fetch_answer(fetch, id, "", true, fdp);
 }
 
-enum fetch_state fetch_ask_source(const struct build_id *id, const char *path, int *fdp)
+enum fetch_state fetch_ask_source(struct fetch *fetch, const struct build_id *id, const char *path,
+				  int *fdp)
 {
 	if (path[0] != '/' || strlen(path) >= FETCH_PATH_BYTES)
 		return FETCH_OFF;
-	return fetch_answer(id, path, true, fdp);
+	return fetch_answer(fetch, id, path, true, fdp);
 }
 
-enum fetch_state fetch_find(const struct build_id *id, int *fdp)
+enum fetch_state fetch_find(struct fetch *fetch, const struct build_id *id, int *fdp)
 {
-	return fetch_answer(id, "", false, fdp);
+	return fetch_answer(fetch, id, "", false, fdp);
 }
 
-bool fetch_is_on(void)
+void fetch_get_progress(struct fetch *fetch, struct fetch_progress *progress)
 {
-	return fetch.process.socket;
-}
-
-void fetch_get_progress(struct fetch_progress *progress)
-{
-	pthread_mutex_lock(&fetch.lock);
-	*progress = fetch.progress;
-	for (unsigned i = 0; i < fetch.n; i++) {
-		progress->n_waiting += fetch.files[i].state == FETCH_WAITING;
-		progress->n_found += fetch.files[i].state == FETCH_FOUND;
-		progress->n_none += fetch.files[i].state == FETCH_NONE;
+	*progress = (struct fetch_progress){ 0 };
+	if (!fetch)
+		return;
+	pthread_mutex_lock(&fetch->lock);
+	*progress = fetch->progress;
+	for (unsigned i = 0; i < fetch->n; i++) {
+		progress->n_waiting += fetch->files[i].state == FETCH_WAITING;
+		progress->n_found += fetch->files[i].state == FETCH_FOUND;
+		progress->n_none += fetch->files[i].state == FETCH_NONE;
 	}
-	pthread_mutex_unlock(&fetch.lock);
+	pthread_mutex_unlock(&fetch->lock);
 }

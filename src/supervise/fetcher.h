@@ -53,6 +53,6 @@ void fetcher_run(void *context, int socket);
 bool fetcher_go_on(uint64_t done_bytes, uint64_t total_bytes);
 
 /* For tests: fetch_start() with another way to find files. */
-struct xtop_error *fetch_start_with(const struct fetcher_settings *settings);
+struct xtop_error *fetch_start_with(const struct fetcher_settings *settings, struct fetch **fetchp);
 
 #endif

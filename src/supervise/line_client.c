@@ -57,8 +57,8 @@ struct line_client_text {
 	uint8_t bytes[LINE_SERVER_REPLY_BYTES];
 };
 
-static struct {
-	struct helper process; /* socket 0: nobody reads */
+struct line_client {
+	struct helper process;
 	pthread_mutex_t lock;
 	struct line_client_file files[LINE_MAX_FILES]; /* file 1 is the first */
 	uint32_t n_files;
@@ -74,21 +74,34 @@ static struct {
 	uint32_t n_answered, n_requests;
 	struct line_client_progress progress;
 	struct line_server_reply reply;
-} lines = { .lock = PTHREAD_MUTEX_INITIALIZER };
+};
 
 /* --- start and end ---------------------------------------------------------------------------- */
 
-struct xtop_error *line_client_start(const struct line_reader *reader)
+struct xtop_error *line_client_start(const struct line_reader *reader, struct line_client **linesp)
 {
-	lines.progress = (struct line_client_progress){ 0 };
-	return helper_start("the process that reads lines", line_server_run, (void *)reader,
-			    &lines.process);
+	struct line_client *lines = calloc(1, sizeof(*lines));
+	struct xtop_error *error;
+
+	if (!lines)
+		return error_create("out of memory");
+	pthread_mutex_init(&lines->lock, NULL);
+	error = helper_start("the process that reads lines", line_server_run, (void *)reader,
+			     &lines->process);
+	if (error)
+		free(lines);
+	else
+		*linesp = lines;
+	return error;
 }
 
-static void line_client_forget(void)
+void line_client_stop(struct line_client *lines)
 {
-	for (uint32_t i = 0; i < lines.n_files; i++) {
-		struct line_client_file *file = &lines.files[i];
+	if (!lines)
+		return;
+	helper_end(&lines->process, LINES_WAIT_MS);
+	for (uint32_t i = 0; i < lines->n_files; i++) {
+		struct line_client_file *file = &lines->files[i];
 
 		close(file->fd);
 		if (file->alt_fd >= 0)
@@ -96,98 +109,85 @@ static void line_client_forget(void)
 		free(file->name);
 		free(file->anchor);
 	}
-	for (struct line_client_text *text = lines.texts, *older; text; text = older) {
+	for (struct line_client_text *text = lines->texts, *older; text; text = older) {
 		older = text->older;
 		free(text);
 	}
-	free(lines.entries);
-	hash_table_deinit(&lines.index);
-	lines.index = (struct hash_table){ 0 };
-	lines.entries = NULL;
-	lines.texts = NULL;
-	lines.n_entries = lines.entries_capacity = lines.first_waiting = lines.text_bytes = 0;
-	lines.n_files = lines.n_answered = lines.request.n_places = 0;
-}
-
-void line_client_stop(void)
-{
-	if (!lines.process.socket)
-		return;
-	helper_end(&lines.process, LINES_WAIT_MS);
-	line_client_forget();
-}
-
-bool line_client_is_on(void)
-{
-	return lines.process.socket;
+	free(lines->entries);
+	hash_table_deinit(&lines->index);
+	pthread_mutex_destroy(&lines->lock);
+	free(lines);
 }
 
 /* --- under the lock: answers ------------------------------------------------------------------ */
 
 /* Marks FILE as bad: its places get no answers any more. */
-static void line_client_give_up_file(struct line_client_file *file, const char *message)
+static void line_client_give_up_file(struct line_client *lines, struct line_client_file *file,
+				     const char *message)
 {
 	if (!file->bad)
-		lines.progress.n_bad++;
+		lines->progress.n_bad++;
 	file->bad = true;
-	snprintf(lines.progress.message, sizeof(lines.progress.message), "%s: %s", file->name,
+	snprintf(lines->progress.message, sizeof(lines->progress.message), "%s: %s", file->name,
 		 message);
 }
 
-static void line_client_end_request(void)
+static void line_client_end_request(struct line_client *lines)
 {
-	for (uint32_t i = lines.n_answered; i < lines.request.n_places; i++)
-		lines.entries[lines.asked[i]].state = LINE_OFF;
-	lines.request.n_places = 0;
+	for (uint32_t i = lines->n_answered; i < lines->request.n_places; i++)
+		lines->entries[lines->asked[i]].state = LINE_OFF;
+	lines->request.n_places = 0;
 }
 
 /* The process is gone: nothing will come any more. */
-static void line_client_give_up(void)
+static void line_client_give_up(struct line_client *lines)
 {
-	line_client_end_request();
-	for (size_t i = lines.first_waiting; i < lines.n_entries; i++)
-		if (lines.entries[i].state == LINE_WAITING)
-			lines.entries[i].state = LINE_OFF;
-	lines.first_waiting = lines.n_entries;
-	for (uint32_t i = 0; i < lines.n_files; i++)
-		lines.files[i].bad = true;
+	line_client_end_request(lines);
+	for (size_t i = lines->first_waiting; i < lines->n_entries; i++)
+		if (lines->entries[i].state == LINE_WAITING)
+			lines->entries[i].state = LINE_OFF;
+	lines->first_waiting = lines->n_entries;
+	for (uint32_t i = 0; i < lines->n_files; i++)
+		lines->files[i].bad = true;
 }
 
 /* Copies the N bytes to memory that stays until the end. NULL: there is no room. */
-static const uint8_t *line_client_keep(const uint8_t *bytes, size_t n)
+static const uint8_t *line_client_keep(struct line_client *lines, const uint8_t *bytes, size_t n)
 {
-	struct line_client_text *text = lines.texts;
+	struct line_client_text *text = lines->texts;
 
 	if (!text || n > sizeof(text->bytes) - text->used) {
-		if (lines.text_bytes + sizeof(*text) > LINE_MAX_TEXT_BYTES)
+		if (lines->text_bytes + sizeof(*text) > LINE_MAX_TEXT_BYTES)
 			return NULL;
 		text = malloc(sizeof(*text));
 		if (!text)
 			return NULL;
-		text->older = lines.texts;
+		text->older = lines->texts;
 		text->used = 0;
-		lines.texts = text;
-		lines.text_bytes += sizeof(*text);
+		lines->texts = text;
+		lines->text_bytes += sizeof(*text);
 	}
 	text->used += n;
 	return memcpy(text->bytes + text->used - n, bytes, n);
 }
 
-static void line_client_keep_answer(struct line_client_entry *entry, const uint8_t *bytes, size_t n)
+static void line_client_keep_answer(struct line_client *lines, struct line_client_entry *entry,
+				    const uint8_t *bytes, size_t n)
 {
-	entry->bytes = line_client_keep(bytes, n);
+	entry->bytes = line_client_keep(lines, bytes, n);
 	entry->size_bytes = (uint32_t)n;
 	entry->state = entry->bytes ? LINE_KNOWN : LINE_OFF;
-	lines.progress.refused += !entry->bytes;
+	lines->progress.refused += !entry->bytes;
 }
 
 /* Keeps the answers in REPLY. False: they do not answer the request. */
-static bool line_client_take_answers(const struct line_server_reply *reply)
+static bool line_client_take_answers(struct line_client *lines,
+				     const struct line_server_reply *reply)
 {
 	size_t at = 0;
 
 	if (reply->size_bytes > sizeof(reply->bytes) ||
-	    reply->n_answers > lines.request.n_places - lines.n_answered)
+	    reply->n_answers > lines->request.n_places - lines->n_answered)
 		return false;
 	for (uint32_t i = 0; i < reply->n_answers; i++) {
 		struct line_answer answer;
@@ -195,118 +195,119 @@ static bool line_client_take_answers(const struct line_server_reply *reply)
 
 		if (!n)
 			return false;
-		line_client_keep_answer(&lines.entries[lines.asked[lines.n_answered++]],
+		line_client_keep_answer(lines, &lines->entries[lines->asked[lines->n_answered++]],
 					reply->bytes + at, n);
 		at += n;
 	}
-	if (lines.n_answered == lines.request.n_places)
-		lines.request.n_places = 0;
+	if (lines->n_answered == lines->request.n_places)
+		lines->request.n_places = 0;
 	return true;
 }
 
-static void line_client_take(struct line_server_reply *reply)
+static void line_client_take(struct line_client *lines, struct line_server_reply *reply)
 {
 	struct line_client_file *file;
-	bool mine = reply->number == lines.request.number || reply->what == LINE_SERVER_DIED;
+	bool mine = reply->number == lines->request.number || reply->what == LINE_SERVER_DIED;
 
 	reply->message[sizeof(reply->message) - 1] = '\0';
-	if (!mine || !lines.request.n_places)
+	if (!mine || !lines->request.n_places)
 		return;
-	file = &lines.files[lines.request.file - 1];
-	if (reply->most_bytes > lines.progress.most_bytes)
-		lines.progress.most_bytes = reply->most_bytes;
-	if (reply->what == LINE_SERVER_ANSWERS && line_client_take_answers(reply))
+	file = &lines->files[lines->request.file - 1];
+	if (reply->most_bytes > lines->progress.most_bytes)
+		lines->progress.most_bytes = reply->most_bytes;
+	if (reply->what == LINE_SERVER_ANSWERS && line_client_take_answers(lines, reply))
 		return;
-	line_client_give_up_file(file, reply->what == LINE_SERVER_ANSWERS ? "its reader is confused"
-									  : reply->message);
-	line_client_end_request();
+	line_client_give_up_file(lines, file,
+				 reply->what == LINE_SERVER_ANSWERS ? "its reader is confused"
+								    : reply->message);
+	line_client_end_request(lines);
 }
 
 /* --- under the lock: requests ----------------------------------------------------------------- */
 
-static void line_client_ask_for(size_t index)
+static void line_client_ask_for(struct line_client *lines, size_t index)
 {
-	struct line_client_entry *entry = &lines.entries[index];
+	struct line_client_entry *entry = &lines->entries[index];
 
-	struct line_place *place = &lines.request.places[lines.request.n_places];
+	struct line_place *place = &lines->request.places[lines->request.n_places];
 
-	lines.asked[lines.request.n_places++] = (uint32_t)index;
+	lines->asked[lines->request.n_places++] = (uint32_t)index;
 	place->address = entry->address;
 	place->size_bytes = entry->symbol_bytes;
 	snprintf(place->symbol, sizeof(place->symbol), "%s", entry->symbol);
 }
 
 /* Puts into the request the place that waits longest, and other places of its file. */
-static void line_client_collect(void)
+static void line_client_collect(struct line_client *lines)
 {
-	struct line_server_request *request = &lines.request;
-	size_t i = lines.first_waiting;
+	struct line_server_request *request = &lines->request;
+	size_t i = lines->first_waiting;
 
-	for (; i < lines.n_entries && request->n_places < LINE_SERVER_MAX_PLACES; i++) {
-		struct line_client_entry *entry = &lines.entries[i];
-		const struct line_client_file *file = &lines.files[entry->file - 1];
+	for (; i < lines->n_entries && request->n_places < LINE_SERVER_MAX_PLACES; i++) {
+		struct line_client_entry *entry = &lines->entries[i];
+		const struct line_client_file *file = &lines->files[entry->file - 1];
 
 		if (entry->state == LINE_WAITING && file->bad)
 			entry->state = LINE_OFF;
 		if (entry->state != LINE_WAITING) {
-			lines.first_waiting += i == lines.first_waiting;
+			lines->first_waiting += i == lines->first_waiting;
 			continue;
 		}
 		if (!request->n_places)
 			request->file = entry->file;
 		if (entry->file == request->file)
-			line_client_ask_for(i);
+			line_client_ask_for(lines, i);
 	}
 }
 
-static void line_client_send_next(void)
+static void line_client_send_next(struct line_client *lines)
 {
-	struct line_server_request *request = &lines.request;
+	struct line_server_request *request = &lines->request;
 	const struct line_client_file *file;
 	int fds[2];
 
 	if (request->n_places)
 		return;
-	line_client_collect();
+	line_client_collect(lines);
 	if (!request->n_places)
 		return;
-	file = &lines.files[request->file - 1];
+	file = &lines->files[request->file - 1];
 	fds[0] = file->fd;
 	fds[1] = file->alt_fd;
 	request->has_alt = file->alt_fd >= 0;
-	request->number = ++lines.n_requests;
-	lines.n_answered = 0;
-	if (!wire_send(lines.process.socket, request, sizeof(*request), fds, 1 + request->has_alt))
-		line_client_give_up();
+	request->number = ++lines->n_requests;
+	lines->n_answered = 0;
+	if (!wire_send(lines->process.socket, request, sizeof(*request), fds, 1 + request->has_alt))
+		line_client_give_up(lines);
 }
 
 /* Takes all replies, and sends the next request. Returns whether an answer has come. */
-static bool line_client_take_all(void)
+static bool line_client_take_all(struct line_client *lines)
 {
-	struct pollfd ready = { .fd = lines.process.socket, .events = POLLIN };
+	struct pollfd ready = { .fd = lines->process.socket, .events = POLLIN };
 	bool any = false;
 
-	while (lines.process.socket && poll(&ready, 1, 0) > 0) {
+	while (poll(&ready, 1, 0) > 0) {
 		int fds[BROKER_MAX_FDS];
 		size_t n_fds = 0;
 
-		if (!wire_receive(ready.fd, &lines.reply, sizeof(lines.reply), fds, &n_fds)) {
-			line_client_give_up();
+		if (!wire_receive(ready.fd, &lines->reply, sizeof(lines->reply), fds, &n_fds)) {
+			line_client_give_up(lines);
 			return true;
 		}
 		while (n_fds > 0)
 			close(fds[--n_fds]);
-		line_client_take(&lines.reply);
+		line_client_take(lines, &lines->reply);
 		any = true;
 	}
-	if (lines.process.socket)
-		line_client_send_next();
+	line_client_send_next(lines);
 	return any;
 }
 
 /* --- under the lock: places ------------------------------------------------------------------- */
 
 struct line_client_key {
+	const struct line_client *lines;
 	uint32_t file;
 	const struct line_place *place;
 };
@@ -314,7 +315,7 @@ struct line_client_key {
 static bool line_client_is_same(const void *context, uint32_t index)
 {
 	const struct line_client_key *key = context;
-	const struct line_client_entry *entry = &lines.entries[index];
+	const struct line_client_entry *entry = &key->lines->entries[index];
 
 	return entry->file == key->file && entry->address == key->place->address &&
 	       entry->symbol_bytes == key->place->size_bytes &&
@@ -326,50 +327,51 @@ static uint64_t line_client_hash(uint32_t file, const struct line_place *place)
 	return hash_bytes(hash_word(file, place->address), place->symbol, strlen(place->symbol));
 }
 
-static struct line_client_entry *
-line_client_add_place(uint32_t file, const struct line_place *place, uint64_t hash)
+static struct line_client_entry *line_client_add_place(struct line_client *lines, uint32_t file,
+						       const struct line_place *place,
+						       uint64_t hash)
 {
 	const uint8_t *symbol = NULL;
 
-	if (lines.n_entries < LINE_MAX_PLACES)
-		symbol =
-			line_client_keep((const uint8_t *)place->symbol, strlen(place->symbol) + 1);
+	if (lines->n_entries < LINE_MAX_PLACES)
+		symbol = line_client_keep(lines, (const uint8_t *)place->symbol,
+					  strlen(place->symbol) + 1);
 	if (!symbol ||
-	    !vector_reserve(lines.entries, lines.entries_capacity, lines.n_entries + 1) ||
-	    !hash_table_add(&lines.index, hash, (uint32_t)lines.n_entries)) {
-		lines.progress.refused++;
+	    !vector_reserve(lines->entries, lines->entries_capacity, lines->n_entries + 1) ||
+	    !hash_table_add(&lines->index, hash, (uint32_t)lines->n_entries)) {
+		lines->progress.refused++;
 		return NULL;
 	}
-	lines.entries[lines.n_entries] =
+	lines->entries[lines->n_entries] =
 		(struct line_client_entry){ .file = file,
 					    .address = place->address,
 					    .symbol_bytes = place->size_bytes,
 					    .symbol = (const char *)symbol,
-					    .state = lines.files[file - 1].bad ? LINE_OFF
-									       : LINE_WAITING };
-	return &lines.entries[lines.n_entries++];
+					    .state = lines->files[file - 1].bad ? LINE_OFF
+										: LINE_WAITING };
+	return &lines->entries[lines->n_entries++];
 }
 
-static struct line_client_entry *line_client_find_entry(uint32_t file,
+static struct line_client_entry *line_client_find_entry(struct line_client *lines, uint32_t file,
 							const struct line_place *place, bool ask)
 {
-	const struct line_client_key key = { file, place };
+	const struct line_client_key key = { lines, file, place };
 	uint64_t hash = line_client_hash(file, place);
-	uint32_t index = hash_table_find(&lines.index, hash, line_client_is_same, &key);
+	uint32_t index = hash_table_find(&lines->index, hash, line_client_is_same, &key);
 
 	if (index != HASH_NONE)
-		return &lines.entries[index];
-	return ask ? line_client_add_place(file, place, hash) : NULL;
+		return &lines->entries[index];
+	return ask ? line_client_add_place(lines, file, place, hash) : NULL;
 }
 
 /* --- for all threads -------------------------------------------------------------------------- */
 
 /* Returns the number of a file that was added before; 0: it was not added. */
-static uint32_t line_client_find_file(const struct stat *status, const char *anchor,
-				      uint64_t anchor_address)
+static uint32_t line_client_find_file(struct line_client *lines, const struct stat *status,
+				      const char *anchor, uint64_t anchor_address)
 {
-	for (uint32_t i = 0; i < lines.n_files; i++) {
-		const struct line_client_file *file = &lines.files[i];
+	for (uint32_t i = 0; i < lines->n_files; i++) {
+		const struct line_client_file *file = &lines->files[i];
 
 		if (file->device == status->st_dev && file->inode == status->st_ino &&
 		    file->anchor_address == anchor_address && !file->anchor == !anchor &&
@@ -379,12 +381,12 @@ static uint32_t line_client_find_file(const struct stat *status, const char *anc
 	return 0;
 }
 
-static struct line_client_file *line_client_new_file(int fd, int alt_fd, const char *name,
-						     const char *anchor)
+static struct line_client_file *line_client_new_file(struct line_client *lines, int fd, int alt_fd,
+						     const char *name, const char *anchor)
 {
-	struct line_client_file *file = &lines.files[lines.n_files];
+	struct line_client_file *file = &lines->files[lines->n_files];
 
-	if (lines.n_files == LINE_MAX_FILES)
+	if (lines->n_files == LINE_MAX_FILES)
 		return NULL;
 	*file = (struct line_client_file){ .fd = fcntl(fd, F_DUPFD_CLOEXEC, 0),
 					   .alt_fd = alt_fd < 0 ? -1
@@ -402,60 +404,63 @@ static struct line_client_file *line_client_new_file(int fd, int alt_fd, const c
 	return NULL;
 }
 
-uint32_t line_client_add_file(int fd, int alt_fd, const char *name, const char *anchor,
-			      uint64_t anchor_address)
+uint32_t line_client_add_file(struct line_client *lines, int fd, int alt_fd, const char *name,
+			      const char *anchor, uint64_t anchor_address)
 {
 	struct line_client_file *file;
 	struct stat status;
 	uint32_t number;
 
-	if (!lines.process.socket || fstat(fd, &status) < 0)
+	if (!lines || fstat(fd, &status) < 0)
 		return 0;
-	pthread_mutex_lock(&lines.lock);
-	number = line_client_find_file(&status, anchor, anchor_address);
-	file = number ? NULL : line_client_new_file(fd, alt_fd, name, anchor);
+	pthread_mutex_lock(&lines->lock);
+	number = line_client_find_file(lines, &status, anchor, anchor_address);
+	file = number ? NULL : line_client_new_file(lines, fd, alt_fd, name, anchor);
 	if (file) {
 		file->anchor_address = anchor_address;
 		file->device = status.st_dev;
 		file->inode = status.st_ino;
-		lines.progress.n_files = number = ++lines.n_files;
+		lines->progress.n_files = number = ++lines->n_files;
 	}
-	pthread_mutex_unlock(&lines.lock);
+	pthread_mutex_unlock(&lines->lock);
 	return number;
 }
 
-uint32_t line_client_add_moved(uint32_t file, const char *anchor, uint64_t anchor_address)
+uint32_t line_client_add_moved(struct line_client *lines, uint32_t file, const char *anchor,
+			       uint64_t anchor_address)
 {
 	const struct line_client_file *from;
 
-	if (!file || file > LINE_MAX_FILES) /* files are added, and not removed before the end */
+	if (!lines || !file ||
+	    file > LINE_MAX_FILES) /* files are added, and not removed before the end */
 		return 0;
-	from = &lines.files[file - 1];
-	return line_client_add_file(from->fd, from->alt_fd, from->name, anchor, anchor_address);
+	from = &lines->files[file - 1];
+	return line_client_add_file(lines, from->fd, from->alt_fd, from->name, anchor,
+				    anchor_address);
 }
 
-uint32_t line_client_find_named(const char *name)
+uint32_t line_client_find_named(struct line_client *lines, const char *name)
 {
 	uint32_t number = 0;
 
-	pthread_mutex_lock(&lines.lock);
-	for (uint32_t i = 0; i < lines.n_files; i++)
-		if (strcmp(lines.files[i].name, name) == 0)
+	pthread_mutex_lock(&lines->lock);
+	for (uint32_t i = 0; i < lines->n_files; i++)
+		if (strcmp(lines->files[i].name, name) == 0)
 			number = i + 1;
-	pthread_mutex_unlock(&lines.lock);
+	pthread_mutex_unlock(&lines->lock);
 	return number;
 }
 
-bool line_client_is_by_symbol(uint32_t file)
+bool line_client_is_by_symbol(struct line_client *lines, uint32_t file)
 {
 	bool is;
 
-	if (!file)
+	if (!lines || !file)
 		return false;
-	pthread_mutex_lock(&lines.lock);
-	is = file <= lines.n_files && lines.files[file - 1].anchor &&
-	     strcmp(lines.files[file - 1].anchor, LINE_BY_SYMBOL) == 0;
-	pthread_mutex_unlock(&lines.lock);
+	pthread_mutex_lock(&lines->lock);
+	is = file <= lines->n_files && lines->files[file - 1].anchor &&
+	     strcmp(lines->files[file - 1].anchor, LINE_BY_SYMBOL) == 0;
+	pthread_mutex_unlock(&lines->lock);
 	return is;
 }
 
@@ -470,68 +475,75 @@ static void line_client_move(const struct line_client_file *file, const struct l
 	snprintf(to->symbol, sizeof(to->symbol), "%s", file->anchor);
 }
 
-enum line_state line_client_find(uint32_t file, const struct line_place *place, bool ask,
+enum line_state line_client_find(struct line_client *lines, uint32_t file,
+				 const struct line_place *place, bool ask,
 				 struct line_answer *answer)
 {
 	enum line_state state = LINE_OFF;
 	struct line_client_entry *entry = NULL;
 	struct line_place moved;
 
-	pthread_mutex_lock(&lines.lock);
-	if (lines.process.socket && file && file <= lines.n_files) {
-		line_client_move(&lines.files[file - 1], place, &moved);
-		entry = line_client_find_entry(file, &moved, ask);
+	if (!lines)
+		return LINE_OFF;
+	pthread_mutex_lock(&lines->lock);
+	if (file && file <= lines->n_files) {
+		line_client_move(&lines->files[file - 1], place, &moved);
+		entry = line_client_find_entry(lines, file, &moved, ask);
 	}
 	if (entry)
 		state = entry->state;
 	if (state == LINE_KNOWN && !line_server_unpack(entry->bytes, entry->size_bytes, answer))
 		state = LINE_OFF; /* never: the answer was checked when it came */
-	pthread_mutex_unlock(&lines.lock);
+	pthread_mutex_unlock(&lines->lock);
 	return state;
 }
 
-bool line_client_poll(void)
+bool line_client_poll(struct line_client *lines)
 {
 	bool any;
 
-	pthread_mutex_lock(&lines.lock);
-	any = lines.process.socket && line_client_take_all();
-	pthread_mutex_unlock(&lines.lock);
+	if (!lines)
+		return false;
+	pthread_mutex_lock(&lines->lock);
+	any = line_client_take_all(lines);
+	pthread_mutex_unlock(&lines->lock);
 	return any;
 }
 
-static bool line_client_is_waiting(void)
+static bool line_client_is_waiting(struct line_client *lines)
 {
 	bool waiting;
 
-	pthread_mutex_lock(&lines.lock);
-	waiting = lines.request.n_places;
-	pthread_mutex_unlock(&lines.lock);
+	pthread_mutex_lock(&lines->lock);
+	waiting = lines->request.n_places;
+	pthread_mutex_unlock(&lines->lock);
 	return waiting;
 }
 
-bool line_client_wait(double seconds)
+bool line_client_wait(struct line_client *lines, double seconds)
 {
 	uint64_t end_ns = clock_now_ns() + (uint64_t)(seconds * 1e9);
 
-	line_client_poll();
-	while (line_client_is_waiting()) {
-		struct pollfd ready = { .fd = lines.process.socket, .events = POLLIN };
+	if (!lines)
+		return true;
+	line_client_poll(lines);
+	while (line_client_is_waiting(lines)) {
+		struct pollfd ready = { .fd = lines->process.socket, .events = POLLIN };
 
 		if (clock_now_ns() > end_ns)
 			return false;
 		poll(&ready, 1, 100);
-		line_client_poll();
+		line_client_poll(lines);
 	}
 	return true;
 }
 
-void line_client_get_progress(struct line_client_progress *progress)
+void line_client_get_progress(struct line_client *lines, struct line_client_progress *progress)
 {
-	pthread_mutex_lock(&lines.lock);
-	*progress = lines.progress;
-	progress->n_places = (uint32_t)lines.n_entries;
-	for (size_t i = lines.first_waiting; i < lines.n_entries; i++)
-		progress->n_waiting += lines.entries[i].state == LINE_WAITING;
-	pthread_mutex_unlock(&lines.lock);
+	pthread_mutex_lock(&lines->lock);
+	*progress = lines->progress;
+	progress->n_places = (uint32_t)lines->n_entries;
+	for (size_t i = lines->first_waiting; i < lines->n_entries; i++)
+		progress->n_waiting += lines->entries[i].state == LINE_WAITING;
+	pthread_mutex_unlock(&lines->lock);
 }

@@ -19,10 +19,9 @@
 #include <unistd.h>
 
 #include "xtop/base/cleanup.h"
-#include "xtop/base/inputs.h"
 #include "xtop/base/vector.h"
 #include "xtop/elf/elf.h"
-#include "xtop/supervise/line_client.h"
+#include "xtop/supervise/host_files.h"
 #include "xtop/symbol/image.h"
 
 #define SYMBOLS_LINUX_ENTRY "x86_64_start_kernel" /* x86-64 */
@@ -312,13 +311,14 @@ static struct xtop_error *symbols_add_image(struct symbols *symbols, struct symt
 	return error;
 }
 
-static struct xtop_error *symbols_open(const char *path, int *fdp, bool *is_pipe)
+static struct xtop_error *symbols_open(struct inputs *inputs, const char *path, int *fdp,
+				       bool *is_pipe)
 {
 	_cleanup_close_ int fd = -1;
 	struct xtop_error *error;
 	struct stat status;
 
-	error = inputs_open_copy(path, SYMBOL_FILE_MAX_BYTES, &fd, is_pipe);
+	error = inputs_open_copy(inputs, path, SYMBOL_FILE_MAX_BYTES, &fd, is_pipe);
 	if (error)
 		return error_wrap(error, "%s", path);
 	if (fstat(fd, &status) < 0)
@@ -381,7 +381,8 @@ static void symbols_name_file(const char *path, bool is_pipe, char *name, size_t
 		snprintf(name, capacity, "[symbols]");
 }
 
-struct xtop_error *symbols_add_file(struct symbols *symbols, const char *path)
+struct xtop_error *symbols_add_file(struct symbols *symbols, const struct host_files *files,
+				    const char *path)
 {
 	_cleanup_(cleanup_symtab) struct symtab *tab = NULL;
 	char name[NAME_MAX + 1];
@@ -390,7 +391,7 @@ struct xtop_error *symbols_add_file(struct symbols *symbols, const char *path)
 	struct xtop_error *error;
 	bool is_pipe, is_elf = false, unread = false;
 
-	error = symbols_open(path, &fd, &is_pipe);
+	error = symbols_open(files->inputs, path, &fd, &is_pipe);
 	if (!error)
 		error = symtab_create(&tab);
 	if (!error)
@@ -403,7 +404,7 @@ struct xtop_error *symbols_add_file(struct symbols *symbols, const char *path)
 	error = symbols_add_image(symbols, no_cleanup_ptr(tab), name, &build_id);
 	if (!error && is_elf) {
 		symbols->images[symbols->n_images - 1]->lines =
-			line_client_add_file(fd, -1, name, NULL, 0);
+			line_client_add_file(files->lines, fd, -1, name, NULL, 0);
 		image_adopt_tables_file(symbols->images[symbols->n_images - 1], fd);
 		fd = -1;
 	}

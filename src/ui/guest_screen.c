@@ -7,7 +7,6 @@
 #include "xtop/base/hash.h"
 #include "xtop/base/text.h"
 #include "xtop/query/pass_through.h"
-#include "xtop/supervise/line_client.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -314,7 +313,7 @@ static bool guest_screen_apply_last(struct guest_screen *guest)
  */
 static bool guest_screen_update_lines(struct guest_screen *guest)
 {
-	return guest->last && !guest->frozen && line_client_poll() &&
+	return guest->last && !guest->frozen && line_expander_poll(guest->expander) &&
 	       guest_screen_apply_last(guest);
 }
 
@@ -346,7 +345,7 @@ static bool guest_screen_poll_message(struct guest_screen *guest)
 bool guest_screen_tick(struct guest_screen *guest, uint64_t now_ns, uint64_t interval_ns)
 {
 	struct snapshot *snapshot = guest_screen_take(guest);
-	bool changed = guest_screen_wants_lines(guest) && line_client_poll();
+	bool changed = guest_screen_wants_lines(guest) && line_expander_poll(guest->expander);
 
 	/* While a snapshot is late, only the message tells what is going on. */
 	if (guest->waiting && !snapshot)

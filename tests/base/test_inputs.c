@@ -12,10 +12,19 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "tests/support/must.h"
 #include "tests/support/tap.h"
 #include "xtop/base/inputs.h"
 
 static char path[] = "/tmp/xtop-test-XXXXXX";
+
+static struct inputs *create(void)
+{
+	struct inputs *inputs;
+
+	must(inputs_create(&inputs));
+	return inputs;
+}
 
 static char first_byte(int fd)
 {
@@ -26,16 +35,19 @@ static char first_byte(int fd)
 
 static void test_file(void)
 {
+	struct inputs *inputs = create();
 	int fd = mkstemp(path), second;
 
 	if (fd < 0 || write(fd, "ab", 2) != 2)
 		abort();
 	close(fd);
-	check(!inputs_add(path) && !inputs_add(path) && !inputs_add("/nonexistent"), "added");
+	check(!inputs_add(inputs, path) && !inputs_add(inputs, path) &&
+		      !inputs_add(inputs, "/nonexistent"),
+	      "added");
 	unlink(path);
-	fd = inputs_open(path);
+	fd = inputs_open(inputs, path);
 	check(fd >= 0 && first_byte(fd) == 'a', "an added file is read after it was removed");
-	second = inputs_open(path);
+	second = inputs_open(inputs, path);
 	check(second >= 0 && second != fd && first_byte(second) == 'a',
 	      "a file that is opened again is read from its beginning");
 	close(fd);
@@ -43,21 +55,22 @@ static void test_file(void)
 	close(second);
 	for (int i = 0; i < 2; i++) {
 		errno = 0;
-		check(inputs_open("/nonexistent") < 0 && errno == ENOENT,
+		check(inputs_open(inputs, "/nonexistent") < 0 && errno == ENOENT,
 		      "the error of an added file is kept");
 	}
-	fd = inputs_open("/dev/null");
+	fd = inputs_open(inputs, "/dev/null");
 	check(fd >= 0, "a file that was not added is opened");
 	close(fd);
-	inputs_close();
+	inputs_destroy(inputs);
 	errno = 0;
-	check(inputs_open(path) < 0 && errno == ENOENT,
-	      "after inputs_close() an added file is not found");
+	check(inputs_open(NULL, path) < 0 && errno == ENOENT,
+	      "without inputs a file that was removed is not found");
 }
 
 /* The bytes of the pipe can be read several times. The other end was closed before. */
 static void test_pipe(bool added)
 {
+	struct inputs *inputs = added ? create() : NULL;
 	char name[32], text[8];
 	int ends[2], fd = -1;
 	bool is_pipe = false;
@@ -66,9 +79,9 @@ static void test_pipe(bool added)
 		abort();
 	close(ends[1]);
 	snprintf(name, sizeof(name), "/dev/fd/%d", ends[0]);
-	check(!added || !inputs_add(name), "a pipe is added");
+	check(!added || !inputs_add(inputs, name), "a pipe is added");
 	for (int i = 0; i < (added ? 2 : 1); i++) {
-		struct xtop_error *error = inputs_open_copy(name, 5, &fd, &is_pipe);
+		struct xtop_error *error = inputs_open_copy(inputs, name, 5, &fd, &is_pipe);
 
 		check(!error && is_pipe && pread(fd, text, 8, 0) == 5 && !memcmp(text, "names", 5),
 		      "a pipe gives all bytes, time %d", i + 1);
@@ -76,7 +89,7 @@ static void test_pipe(bool added)
 		close(fd);
 	}
 	close(ends[0]);
-	inputs_close();
+	inputs_destroy(inputs);
 }
 
 static void test_long_pipe(void)
@@ -90,7 +103,7 @@ static void test_long_pipe(void)
 		abort();
 	close(ends[1]);
 	snprintf(name, sizeof(name), "/dev/fd/%d", ends[0]);
-	error = inputs_open_copy(name, 4, &fd, &is_pipe);
+	error = inputs_open_copy(NULL, name, 4, &fd, &is_pipe);
 	check(error && fd == -1 && strstr(error_message(error), "from a pipe: give a file"),
 	      "a pipe with more bytes than allowed is refused");
 	error_destroy(error);
@@ -101,28 +114,30 @@ static void test_long_pipe(void)
 static void test_packed(void)
 {
 	char name[] = "/tmp/xtop-test-XXXXXX", text[8] = "";
+	struct inputs *inputs = create();
 	int fd = mkstemp(name);
 	gzFile file = fd < 0 ? NULL : gzdopen(dup(fd), "w");
 	struct xtop_error *error;
 	bool is_pipe = true;
 
-	if (!file || gzwrite(file, "unpacked", 8) != 8 || gzclose(file) != Z_OK || inputs_add(name))
+	if (!file || gzwrite(file, "unpacked", 8) != 8 || gzclose(file) != Z_OK ||
+	    inputs_add(inputs, name))
 		abort();
 	close(fd);
 	for (int i = 0; i < 2; i++) {
-		check(!inputs_open_copy(name, 8, &fd, &is_pipe) && !is_pipe &&
+		check(!inputs_open_copy(inputs, name, 8, &fd, &is_pipe) && !is_pipe &&
 			      pread(fd, text, 8, 0) == 8 && !memcmp(text, "unpacked", 8),
 		      "a packed file is read");
 		close(fd);
 	}
-	inputs_close();
-	error = inputs_open_copy(name, 7, &fd, &is_pipe);
+	inputs_destroy(inputs);
+	error = inputs_open_copy(NULL, name, 7, &fd, &is_pipe);
 	check(error && strstr(error_message(error), "when unpacked"), "too large: %s",
 	      error ? error_message(error) : "read");
 	error_destroy(error);
 	if (truncate(name, 20))
 		abort();
-	error = inputs_open_copy(name, 8, &fd, &is_pipe);
+	error = inputs_open_copy(NULL, name, 8, &fd, &is_pipe);
 	check(error && strstr(error_message(error), "cut short"), "cut: %s",
 	      error ? error_message(error) : "read");
 	error_destroy(error);
@@ -131,6 +146,7 @@ static void test_packed(void)
 
 int main(void)
 {
+	struct inputs *inputs = create();
 	bool is_pipe = true;
 	int fd = -1;
 
@@ -139,10 +155,10 @@ int main(void)
 	test_pipe(false);
 	test_long_pipe();
 	test_packed();
-	check(!inputs_open_copy("/dev/null", 1, &fd, &is_pipe) && !is_pipe,
+	check(!inputs_open_copy(NULL, "/dev/null", 1, &fd, &is_pipe) && !is_pipe,
 	      "a file that is no pipe is not copied");
 	close(fd);
-	check(!inputs_add("/dev/zero"), "a file is added and never opened");
-	inputs_close();
+	check(!inputs_add(inputs, "/dev/zero"), "a file is added and never opened");
+	inputs_destroy(inputs);
 	return tap_done();
 }

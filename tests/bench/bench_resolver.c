@@ -18,6 +18,7 @@
 #include "many_functions.h"
 #include "xtop/profile/resolver.h"
 #include "xtop/recording/recording.h"
+#include "xtop/supervise/host_files.h"
 #include "xtop/symbol/image.h"
 
 #define DEPTH     16
@@ -117,7 +118,7 @@ static void bench_recorded(const char *path, const char *elf, unsigned n)
 	guest_must(symbols_create(&symbols));
 	guest_must(recording_reader_open(path, symbols, &reader));
 	if (elf)
-		guest_must(symbols_add_file(symbols, elf));
+		guest_must(symbols_add_file(symbols, &(struct host_files){ 0 }, elf));
 	n_vcpus = recording_reader_get_info(reader)->n_vcpus;
 	while (records.n < N_RECORDS && (sample = recording_reader_next(reader, &size_bytes)))
 		add_record(&records, sample, size_bytes);

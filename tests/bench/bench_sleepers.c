@@ -157,7 +157,7 @@ static void pass(struct sleepers *sleepers, uint64_t at_s, const char *what)
 
 int main(void)
 {
-	static const struct processes_settings none = { .root_fd = -1 };
+	static const struct processes_settings none = { .debug.root_fd = -1 };
 	struct processes *processes;
 	struct sleepers *sleepers;
 	struct tasks *tasks;

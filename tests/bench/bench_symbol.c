@@ -18,6 +18,7 @@
 
 #include "tests/support/must.h"
 #include "xtop/base/clock.h"
+#include "xtop/supervise/host_files.h"
 #include "xtop/symbol/image.h"
 #include "xtop/symbol/symbol.h"
 
@@ -158,7 +159,7 @@ int main(int argc, char **argv)
 		struct symbols *symbols;
 
 		must_or_die(symbols_create(&symbols));
-		must_or_die(symbols_add_file(symbols, argv[i]));
+		must_or_die(symbols_add_file(symbols, &(struct host_files){ 0 }, argv[i]));
 		bench_print(argv[i], symbols, clock_now_ns() - started_ns);
 		symbols_destroy(symbols);
 	}

@@ -7,6 +7,7 @@
 #include "tests/support/elf_image.h"
 #include "tests/support/tap.h"
 #include "tests/unwind/cfi_bytes.h"
+#include "xtop/supervise/host_files.h"
 #include "xtop/symbol/image.h"
 
 static const char names[] = "\0.shstrtab\0.debug_frame\0.zdebug_frame";
@@ -155,7 +156,7 @@ static bool is_warned(const struct packed *packed, uint32_t name)
 	elf_image_symbols(&file, SHT_SYMTAB, &f, 1, strings, sizeof(strings));
 	fd = elf_image_fd(&file);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (symbols_create(&symbols) || symbols_add_file(symbols, path))
+	if (symbols_create(&symbols) || symbols_add_file(symbols, &(struct host_files){ 0 }, path))
 		abort();
 	warned = symbols_warning(symbols) && strstr(symbols_warning(symbols), "objcopy");
 	symbols_destroy(symbols);

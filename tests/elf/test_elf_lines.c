@@ -18,6 +18,8 @@
 #include "xtop/elf/elf.h"
 #include "xtop/supervise/line_client.h"
 
+static struct line_client *lines;
+
 #define WAIT_S    60
 #define N_DAMAGED 100 /* damaged files that are tried; at most LINE_MAX_FILES can be added */
 
@@ -52,9 +54,9 @@ static enum line_state find(uint32_t file, const struct line_place *place,
 			     struct line_answer *answer)
 {
 	answer->n = 0;
-	line_client_find(file, place, true, answer);
-	line_client_wait(WAIT_S);
-	return line_client_find(file, place, true, answer);
+	line_client_find(lines, file, place, true, answer);
+	line_client_wait(lines, WAIT_S);
+	return line_client_find(lines, file, place, true, answer);
 }
 
 /* An answer somewhere in outer() with all three functions. */
@@ -132,7 +134,8 @@ static void test_lambda(void)
 	shell("c++ -g -O0 -o %s %.*s/lambda.cc", path, (int)(strrchr(source_path, '/') - source_path),
 	      source_path);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	check(find(line_client_add_file(fd, -1, "lambda", NULL, 0), &place, &answer) == LINE_KNOWN &&
+	check(find(line_client_add_file(lines, fd, -1, "lambda", NULL, 0), &place, &answer) ==
+			      LINE_KNOWN &&
 		      answer.n == 1,
 	      "a lambda has a function");
 	check(answer.n && (strcmp(answer.frames[0].function, "operator()") == 0 ||
@@ -165,7 +168,7 @@ static void test_module(void)
 	      "cc -x c -g -O0 -c -o %s -",
 	      path);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	file = line_client_add_file(fd, -1, "[module]", NULL, 0);
+	file = line_client_add_file(lines, fd, -1, "[module]", NULL, 0);
 	check(has_lines(file, "first", 0) && has_lines(file, "first", 64),
 	      "a module's function has lines");
 	check(!has_lines(file, "first", 4032),
@@ -181,7 +184,7 @@ static void test_module(void)
 static void test_anchor(int fd)
 {
 	const uint64_t at = 0xffffffff9c000000;
-	uint32_t moved = line_client_add_file(fd, -1, "moved", "outer", at);
+	uint32_t moved = line_client_add_file(lines, fd, -1, "moved", "outer", at);
 	struct line_place place = { .address = at };
 	struct line_answer answer = { 0 };
 
@@ -236,23 +239,23 @@ static void test_damaged(int fd)
 
 	fstat(fd, &status);
 	bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	line_client_get_progress(&before);
+	line_client_get_progress(lines, &before);
 	for (unsigned i = 0; i < n; i++) {
 		int damaged = damage(bytes, (size_t)status.st_size);
-		uint32_t file = line_client_add_file(damaged, -1, "damaged", NULL, 0);
+		uint32_t file = line_client_add_file(lines, damaged, -1, "damaged", NULL, 0);
 		struct line_answer answer = { 0 };
 
 		for (uint64_t offset = 0; offset < 64; offset += 8) {
 			struct line_place by_symbol = place_in("outer", offset),
 					  by_address = { .address = 0x1000 + 16 * offset };
 
-			line_client_find(file, &by_symbol, true, &answer);
-			line_client_find(file, &by_address, true, &answer);
+			line_client_find(lines, file, &by_symbol, true, &answer);
+			line_client_find(lines, file, &by_address, true, &answer);
 		}
-		answered += line_client_wait(WAIT_S);
+		answered += line_client_wait(lines, WAIT_S);
 		close(damaged);
 	}
-	line_client_get_progress(&after);
+	line_client_get_progress(lines, &after);
 	check(answered == n,
 	      "%u of %u damaged files: all questions are answered; %u are known to be bad",
 	      answered, n, after.n_bad - before.n_bad);
@@ -268,9 +271,11 @@ static void test_others(void)
 	struct line_answer answer;
 	int no_elf = make_file(text, sizeof(text)), empty = make_file(text, 0);
 
-	check(find(line_client_add_file(no_elf, -1, "text", NULL, 0), &place, &answer) == LINE_OFF,
+	check(find(line_client_add_file(lines, no_elf, -1, "text", NULL, 0), &place, &answer) ==
+		      LINE_OFF,
 	      "a text file has no lines");
-	check(find(line_client_add_file(empty, -1, "empty", NULL, 0), &place, &answer) == LINE_OFF,
+	check(find(line_client_add_file(lines, empty, -1, "empty", NULL, 0), &place, &answer) ==
+		      LINE_OFF,
 	      "an empty file has no lines");
 	close(no_elf);
 	close(empty);
@@ -287,11 +292,11 @@ int main(void)
 	snprintf(program_path, sizeof(program_path), "%s/tests/lines/inlined", build ? build : ".");
 	snprintf(source_path, sizeof(source_path), "%s/tests/lines/inlined.c",
 		 source ? source : "..");
-	must(line_client_start(&elf_lines_reader));
+	must(line_client_start(&elf_lines_reader, &lines));
 	fd = open(program_path, O_RDONLY | O_CLOEXEC);
-	file = line_client_add_file(fd, -1, "inlined", NULL, 0);
+	file = line_client_add_file(lines, fd, -1, "inlined", NULL, 0);
 	check(file, "%s is added", program_path);
-	check_u64(line_client_add_file(fd, -1, "inlined", NULL, 0), file,
+	check_u64(line_client_add_file(lines, fd, -1, "inlined", NULL, 0), file,
 		  "a file that is added twice keeps its number");
 	test_chain(file);
 	test_anchor(fd);
@@ -300,12 +305,12 @@ int main(void)
 	test_others();
 	for (unsigned rounds = more ? (unsigned)atoi(more) : 0; rounds > 0; rounds--) {
 		test_damaged(fd);
-		line_client_stop();
-		must(line_client_start(&elf_lines_reader));
-		file = line_client_add_file(fd, -1, "inlined", NULL, 0);
+		line_client_stop(lines);
+		must(line_client_start(&elf_lines_reader, &lines));
+		file = line_client_add_file(lines, fd, -1, "inlined", NULL, 0);
 	}
 	test_damaged(fd);
 	check(find_chain(file, &answer), "the good file still has lines after the damaged ones");
-	line_client_stop();
+	line_client_stop(lines);
 	return tap_done();
 }

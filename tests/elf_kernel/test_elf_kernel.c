@@ -11,6 +11,7 @@
 #include "tests/support/tap.h"
 #include "xtop/os/os_ops.h"
 #include "xtop/sample/sample.h"
+#include "xtop/supervise/host_files.h"
 #include "xtop/symbol/image.h"
 #include "xtop/symbol/symbol.h"
 #include "xtop/unwind/unwind.h"
@@ -169,7 +170,7 @@ static void test_looks(struct fixture *fixture)
 	fixture->guest.looks = 4;
 	check(!is_found(fixture, INNER), "the fifth look does not search");
 	fixture->guest.looks = 0;
-	must(symbols_add_file(fixture->symbols, "/proc/self/exe"));
+	must(symbols_add_file(fixture->symbols, &(struct host_files){ 0 }, "/proc/self/exe"));
 	check(!is_found(fixture, INNER), "no kernel is searched if -k gives names");
 	symbols_destroy(fixture->symbols);
 	must(symbols_create(&fixture->symbols));
@@ -234,7 +235,7 @@ int main(void)
 	fixture.guest = (struct os_guest){ .memory = made_memory(fixture.made),
 					   .type = GUEST_PVH,
 					   .symbols = fixture.symbols,
-					   .root_fd = -1 };
+					   .debug.root_fd = -1 };
 	must(space_create(&fixture.guest.kernel));
 	test_none(&fixture);
 	test_find(&fixture);

@@ -16,6 +16,8 @@
 #include "xtop/query/line_expander.h"
 #include "xtop/supervise/line_client.h"
 
+static struct line_client *lines;
+
 static struct frames *frames;
 
 /* Without the head of comments. */
@@ -222,12 +224,13 @@ static struct snapshot *snapshot_with_lines(uint32_t file)
 static void test_lines(void)
 {
 	int fd = memfd_create("file", MFD_CLOEXEC);
-	struct export_settings settings = { .domain = "web01", .lines = true, .inlined = true };
+	struct export_settings settings = { .domain = "web01", .inlined = true };
 	struct snapshot *snapshot;
 
-	must(line_client_start(&made_reader));
-	snapshot = snapshot_with_lines(line_client_add_file(fd, -1, "prog", NULL, 0));
-	must(line_expander_ask(snapshot, 20));
+	must(line_client_start(&made_reader, &lines));
+	settings.lines = lines;
+	snapshot = snapshot_with_lines(line_client_add_file(lines, fd, -1, "prog", NULL, 0));
+	must(line_expander_ask(lines, snapshot, 20));
 	check_perf(snapshot, &settings,
 		   "web01 0/0 [000] 0.000000: 10000000 cpu-clock:\n"
 		   "\t            1000 main+0x0 (prog)\n"
@@ -258,7 +261,7 @@ static void test_lines(void)
 		   "\n",
 		   "without inlined functions: the innermost line, if it is known");
 	snapshot_destroy(snapshot);
-	line_client_stop();
+	line_client_stop(lines);
 	close(fd);
 }
 

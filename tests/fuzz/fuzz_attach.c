@@ -293,7 +293,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	struct registers regs = { .cr0 = 1U << 31, .cr3 = world->root.cr3, .cr4 = 0x20 };
 	struct os_guest guest = { .memory = made_memory(world->made),
 				  .type = GUEST_PVH,
-				  .root_fd = -1 };
+				  .debug.root_fd = -1 };
 	unsigned wanted = fuzz_u8(&fuzz) % MAX_CHANGES, n = 0;
 	struct change changes[MAX_CHANGES];
 	struct linux_stacks stacks = { 0 };

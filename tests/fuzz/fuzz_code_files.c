@@ -100,13 +100,14 @@ struct changes {
 
 static struct fetch_progress servers_progress;
 
-enum fetch_state fetch_find(const struct build_id *id, int *fdp)
+enum fetch_state fetch_find(struct fetch *fetch, const struct build_id *id, int *fdp)
 {
-	return fetch_ask(id, fdp);
+	return fetch_ask(fetch, id, fdp);
 }
 
-void fetch_get_progress(struct fetch_progress *progress)
+void fetch_get_progress(struct fetch *fetch, struct fetch_progress *progress)
 {
+	(void)fetch;
 	*progress = servers_progress;
 }
 
@@ -532,17 +533,18 @@ static struct processes_settings take_settings(struct fuzz *fuzz)
 {
 	static const size_t budgets[] = { 0, 1, 3000, 30000 };
 	uint8_t has = fuzz_u8(fuzz), member = fuzz_u8(fuzz);
+	bool fetches = has & 8;
 
-	servers.on = has & 8;
-	servers.answers = servers.on ? fuzz_u32(fuzz) : 0;
+	servers.answers = fetches ? fuzz_u32(fuzz) : 0;
 	servers_progress =
 		(struct fetch_progress){ .n_waiting = has >> 3 & 1, .total_bytes = has >> 4 & 1 };
-	if (!servers.on && has & 16)
+	if (!fetches && has & 16)
 		strcpy(servers_progress.message, "no server");
 	if (member) /* the kernel has no such member */
 		world.made->guest.layout.values[member % LAYOUT_MEMBERS] = -1;
-	return (struct processes_settings){ .root_fd = has & 1 ? world.root_fd : -1,
-					    .debug_folders = has & 2 ? &world.folders : NULL,
+	return (struct processes_settings){ .debug = { .folders = has & 2 ? &world.folders : NULL,
+						       .root_fd = has & 1 ? world.root_fd : -1,
+						       .fetch = fetches ? SERVERS : NULL },
 					    .symbols = has & 4 ? world.symbols : NULL,
 					    .walk_bytes = has >> 5 & 1,
 					    .budget_bytes = budgets[has >> 6] };

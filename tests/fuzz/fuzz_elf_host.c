@@ -12,6 +12,7 @@
 #include "file.h"
 #include "fuzz.h"
 #include "xtop/elf/loads.h"
+#include "xtop/supervise/host_files.h"
 #include "xtop/symbol/image.h"
 
 /*
@@ -57,7 +58,7 @@ static void add_file(int fd)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	fuzz_succeed(symbols_create(&symbols));
-	error_destroy(symbols_add_file(symbols, path));
+	error_destroy(symbols_add_file(symbols, &(struct host_files){ 0 }, path));
 	for (size_t i = 0; i < symbols_count(symbols); i++) {
 		image = symbols_image(symbols, i);
 		fuzz_must(image->symtab == symbols_table(symbols, i), "an image has its table");

@@ -79,7 +79,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	static struct space *space;
 	struct fuzz input = fuzz_begin(bytes, size_bytes), nothing = { 0 };
 	struct fuzz_guest *guest = fuzz_guest();
-	struct os_guest os_guest = { .memory = guest->memory, .type = GUEST_PVH, .root_fd = -1 };
+	struct os_guest os_guest = { .memory = guest->memory,
+				     .type = GUEST_PVH,
+				     .debug.root_fd = -1 };
 	struct registers regs = { .rsp = 0 };
 	struct linux_stacks stacks = { 0 };
 	static bool is_checked;

@@ -179,7 +179,7 @@ static void find_tasks(const struct world *world, struct fuzz *fuzz, struct task
 static unsigned use(const struct world *world, struct fuzz *fuzz, struct change *changes,
 		    unsigned n)
 {
-	const struct processes_settings settings = { .root_fd = -1 };
+	const struct processes_settings settings = { .debug.root_fd = -1 };
 	static struct path_name name;
 	struct processes *processes;
 	struct tasks *tasks = NULL;

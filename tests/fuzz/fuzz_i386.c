@@ -152,7 +152,7 @@ static void find_space(struct made_i386 *made)
 				   .pid = 71,
 				   .tgid = 70,
 				   .mm = MADE_BASE + MADE_MM };
-	const struct processes_settings settings = { .root_fd = -1, .at_once = true };
+	const struct processes_settings settings = { .debug.root_fd = -1, .at_once = true };
 	struct processes *processes;
 	const struct space *space;
 

@@ -60,37 +60,35 @@ static const char *const names[] = { "[snd_pcm]", "[ext4]",      "[below]", "[de
 
 static struct {
 	struct os_guest guest;
+	struct os_folders folders;
 	struct symbols *symbols;
 	ino_t outside;
 } world;
 
 /* --- functions of the library that are replaced ----------------------------------------------- */
 
-bool line_client_is_on(void)
-{
-	return true;
-}
-
 /* A file's number is 2 if its places are counted from symbols. */
-uint32_t line_client_add_file(int fd, int alt_fd, const char *name, const char *anchor,
-			uint64_t anchor_address)
+uint32_t line_client_add_file(struct line_client *lines, int fd, int alt_fd, const char *name,
+			      const char *anchor, uint64_t anchor_address)
 {
 	struct stat status;
 
-	(void)alt_fd, (void)name, (void)anchor_address;
+	(void)lines, (void)alt_fd, (void)name, (void)anchor_address;
 	fuzz_must(fstat(fd, &status) == 0 && S_ISREG(status.st_mode), "a regular file");
 	fuzz_must(status.st_ino != world.outside, "no link leads out of a folder");
 	return anchor && !*anchor ? 2 : 1; /* LINE_BY_SYMBOL */
 }
 
-uint32_t line_client_add_moved(uint32_t file, const char *anchor, uint64_t anchor_address)
+uint32_t line_client_add_moved(struct line_client *lines, uint32_t file, const char *anchor,
+			       uint64_t anchor_address)
 {
-	(void)anchor, (void)anchor_address;
+	(void)lines, (void)anchor, (void)anchor_address;
 	return file;
 }
 
-bool line_client_is_by_symbol(uint32_t file)
+bool line_client_is_by_symbol(struct line_client *lines, uint32_t file)
 {
+	(void)lines;
 	return file == 2;
 }
 
@@ -156,9 +154,12 @@ static void make_world(void)
 	servers.fetched_fd = write_file(&(struct host_file){ "/fetched", 11 });
 	make_given();
 	world.guest = (struct os_guest){ .symbols = world.symbols,
-					 .root_fd = open(host_path("/root"), O_PATH | O_CLOEXEC) };
-	world.guest.debug_folders.fds[0] = open(host_path(DEBUG), O_PATH | O_CLOEXEC);
-	world.guest.debug_folders.n = 1;
+					 .debug = { .folders = &world.folders,
+						    .root_fd = open(host_path("/root"),
+								    O_PATH | O_CLOEXEC),
+						    .lines = (struct line_client *)&world } };
+	world.folders.fds[0] = open(host_path(DEBUG), O_PATH | O_CLOEXEC);
+	world.folders.n = 1;
 }
 
 /* --- what happens ----------------------------------------------------------------------------- */
@@ -236,7 +237,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 		fuzz_take(&fuzz, release, sizeof(release) - 1);
 	else
 		strcpy(release, releases[how >> 2 & 3]);
-	servers.on = how & 2;
+	world.guest.debug.fetch = how & 2 ? SERVERS : NULL;
 	servers.answers = fuzz_u32(&fuzz);
 	run.lines = kernel_debug_files_create(&world.guest, release);
 	for (unsigned i = 0; i < MAX_EVENTS && fuzz.left_bytes; i++)

@@ -137,7 +137,7 @@ static void take_samples(void *windows, struct fuzz *input)
 static void find_system(struct fuzz *input)
 {
 	struct fuzz_guest *memory = fuzz_guest();
-	struct os_guest guest = { .memory = memory->memory, .root_fd = -1 };
+	struct os_guest guest = { .memory = memory->memory, .debug.root_fd = -1 };
 	struct linux_stacks stacks;
 	void *windows;
 

@@ -284,7 +284,7 @@ static void lay_out_arm64(struct layout *layout)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 {
-	static const struct processes_settings settings = { .root_fd = -1 };
+	static const struct processes_settings settings = { .debug.root_fd = -1 };
 	static const uint64_t calls[] = { 202, CALL_32, 449, 455 }; /* futexes */
 	struct fuzz fuzz = fuzz_begin(bytes, size_bytes);
 	struct fuzz_guest *guest = fuzz_guest();

@@ -17,6 +17,7 @@
 #include "xtop/export/export.h"
 #include "xtop/import/code_names.h"
 #include "xtop/import/import.h"
+#include "xtop/supervise/host_files.h"
 #include "xtop/symbol/symbol.h"
 
 static struct read read_file(const void *bytes, size_t n, struct import_settings settings)
@@ -246,7 +247,7 @@ static void test_names(void)
 	struct read read;
 
 	must(code_names_create(&names));
-	must(code_names_add_file(names, own_program()));
+	must(code_names_add_file(names, &(struct host_files){ 0 }, own_program()));
 	read = read_file(bytes, n, (struct import_settings){ .names = names });
 	text = folded_text(read.snapshot, true);
 	check_string(text, "0x11;second_place;first_place 10\n", "-k names a program's addresses");
@@ -276,7 +277,7 @@ static void test_kernel_names(void)
 	      file);
 	fclose(file);
 	must(code_names_create(&names));
-	must(code_names_add_file(names, path));
+	must(code_names_add_file(names, &(struct host_files){ 0 }, path));
 	unlink(path);
 	check_string(find_text(names, (struct code_place){ .address = 0xffffffff81001010,
 							   .file = "[kernel.kallsyms]",

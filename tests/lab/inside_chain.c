@@ -101,7 +101,7 @@ static void chain_add_frame(struct chain_line *line, const struct space *kernel,
 static void chain_put(struct linux_kernel *kernel, const struct space *space,
 		      struct chain_line *line)
 {
-	static const struct processes_settings settings = { .root_fd = -1, .at_once = true };
+	static const struct processes_settings settings = { .debug.root_fd = -1, .at_once = true };
 	static struct unwind_stack stack;
 	static struct task_finder finder;
 	struct unwind_spaces spaces = { .kernel = space_for_unwind(space) };

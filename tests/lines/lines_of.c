@@ -17,6 +17,8 @@
 #include "xtop/elf/elf.h"
 #include "xtop/supervise/line_client.h"
 
+static struct line_client *lines;
+
 #define MAX 60000
 
 static struct line_place places[MAX];
@@ -27,7 +29,7 @@ static void print(uint32_t file, size_t i)
 	struct line_answer answer = { 0 };
 
 	printf("%s\n", texts[i]);
-	if (line_client_find(file, &places[i], false, &answer) != LINE_KNOWN)
+	if (line_client_find(lines, file, &places[i], false, &answer) != LINE_KNOWN)
 		printf("  ? no answer\n");
 	for (unsigned j = 0; j < answer.n; j++)
 		printf("  %s\t%s:%" PRIu32 "\n",
@@ -54,22 +56,22 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		return 2;
-	must_or_die(line_client_start(&elf_lines_reader));
+	must_or_die(line_client_start(&elf_lines_reader, &lines));
 	fd = open(argv[1], O_RDONLY | O_CLOEXEC);
 	alt_fd = argc > 2 ? open(argv[2], O_RDONLY | O_CLOEXEC) : -1;
-	file = line_client_add_file(fd, alt_fd, argv[1], NULL, 0);
+	file = line_client_add_file(lines, fd, alt_fd, argv[1], NULL, 0);
 	while (n < MAX && fgets(texts[n], sizeof(texts[n]), stdin)) {
 		texts[n][strcspn(texts[n], "\n")] = '\0';
 		parse(texts[n], &places[n]);
-		line_client_find(file, &places[n], true, &answer);
+		line_client_find(lines, file, &places[n], true, &answer);
 		n++;
 	}
-	line_client_wait(600);
+	line_client_wait(lines, 600);
 	for (size_t i = 0; i < n; i++)
 		print(file, i);
-	line_client_get_progress(&progress);
+	line_client_get_progress(lines, &progress);
 	fprintf(stderr, "reader: at most %" PRIu64 " MiB; %s\n", progress.most_bytes >> 20,
 		progress.message);
-	line_client_stop();
+	line_client_stop(lines);
 	return progress.n_bad != 0;
 }

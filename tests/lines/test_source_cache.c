@@ -78,12 +78,13 @@ static void test_server(void)
 	const struct fetcher_settings settings = { .find = find_slowly, .cache = directory };
 	const struct build_id seven = { 20, { 7 }, 0 }, eight = { 20, { 8 }, 0 };
 	struct source_cache *files;
+	struct fetch *fetch;
 	uint64_t before_ms, took_ms = 0;
 	unsigned questions = 0;
 	char text[80] = "";
 
-	must(fetch_start_with(&settings));
-	must(source_cache_create(NULL, 0, -1, &files));
+	must(fetch_start_with(&settings, &fetch));
+	must(source_cache_create(NULL, 0, -1, fetch, &files));
 	while (!source_cache_get_line(files, &seven, "/fetched.c", 2, text, sizeof(text)) &&
 	       questions < 100000) {
 		const struct timespec nap = { .tv_nsec = 1000000 };
@@ -107,7 +108,7 @@ static void test_server(void)
 	check(!source_cache_poll(files), "nothing new has come");
 	source_cache_get_line(files, &seven, "/another.c", 1, text, sizeof(text));
 	source_cache_destroy(files);
-	fetch_stop();
+	fetch_stop(fetch);
 }
 
 int main(void)
@@ -132,7 +133,7 @@ int main(void)
 		return 99;
 	folder = open("src", O_PATH | O_DIRECTORY);
 	root = open("root", O_PATH | O_DIRECTORY);
-	must(source_cache_create(&folder, 1, root, &files));
+	must(source_cache_create(&folder, 1, root, NULL, &files));
 	close(folder);
 	close(root);
 

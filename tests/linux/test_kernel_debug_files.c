@@ -22,6 +22,9 @@
 #include "xtop/supervise/fetch.h"
 #include "xtop/supervise/line_client.h"
 
+static struct line_client *lines;
+static struct fetch *fetch;
+
 #define TEXT    0xffffffff81000000ULL
 #define WAIT_MS 20000
 
@@ -31,6 +34,7 @@ struct fixture {
 	char top[sizeof("/tmp/xtop-kernel-lines-XXXXXX")];
 	char program[512];
 	struct os_guest guest;
+	struct os_folders folders;
 };
 
 static char content[1 << 20]; /* bytes of the program: the process that fetches may open nothing */
@@ -67,12 +71,12 @@ static struct image *make_image(struct fixture *fixture, const char *name)
 }
 
 /* Polls until something was found; false: nothing. */
-static bool wait_for(struct kernel_debug_files *lines, unsigned ms)
+static bool wait_for(struct kernel_debug_files *files, unsigned ms)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };
 
 	for (unsigned i = 0; i < ms; i++) {
-		if (kernel_debug_files_poll(lines))
+		if (kernel_debug_files_poll(files))
 			return true;
 		nanosleep(&nap, NULL);
 	}
@@ -81,7 +85,7 @@ static bool wait_for(struct kernel_debug_files *lines, unsigned ms)
 
 static void test_fetched(struct fixture *fixture)
 {
-	struct kernel_debug_files *lines = kernel_debug_files_create(&fixture->guest, "6.1");
+	struct kernel_debug_files *files = kernel_debug_files_create(&fixture->guest, "6.1");
 	struct image *kernel = make_image(fixture, "[kernel]"),
 		     *module = make_image(fixture, "[ext4]"),
 		     *other = make_image(fixture, "[other]"),
@@ -91,30 +95,31 @@ static void test_fetched(struct fixture *fixture)
 
 	other->build_id.bytes[1] ^= 1;
 	absent->build_id.bytes[0] = 1;
-	kernel_debug_files_find_kernel(lines, kernel, &start);
-	kernel_debug_files_find_module(lines, module);
-	kernel_debug_files_find_module(lines, other);
-	kernel_debug_files_find_module(lines, absent);
-	kernel_debug_files_find_module(lines, gone);
+	kernel_debug_files_find_kernel(files, kernel, &start);
+	kernel_debug_files_find_module(files, module);
+	kernel_debug_files_find_module(files, other);
+	kernel_debug_files_find_module(files, absent);
+	kernel_debug_files_find_module(files, gone);
 	check(!kernel->lines && !module->lines, "no folder has the kernel's debug files");
-	check(!wait_for(lines, 20), "nothing is fetched before a sample was met");
-	fetch_get_progress(&progress);
+	check(!wait_for(files, 20), "nothing is fetched before a sample was met");
+	fetch_get_progress(fetch, &progress);
 	check_u64(progress.n_waiting + progress.n_found + progress.n_none, 0,
 		  "nothing is requested before a sample was met");
 	kernel->wants_lines = true;
-	check(wait_for(lines, WAIT_MS) && kernel->lines, "the kernel's fetched lines are used");
-	check(!line_client_is_by_symbol(kernel->lines), "the kernel's lines are relative to _text");
+	check(wait_for(files, WAIT_MS) && kernel->lines, "the kernel's fetched lines are used");
+	check(!line_client_is_by_symbol(lines, kernel->lines),
+	      "the kernel's lines are relative to _text");
 	module->wants_lines = other->wants_lines = absent->wants_lines = gone->wants_lines = true;
 	image_unref(gone);
-	check(wait_for(lines, WAIT_MS) && module->lines, "the module's fetched lines are used");
-	check(line_client_is_by_symbol(module->lines),
+	check(wait_for(files, WAIT_MS) && module->lines, "the module's fetched lines are used");
+	check(line_client_is_by_symbol(lines, module->lines),
 	      "the module's lines are relative to its symbols");
-	check(!wait_for(lines, 200), "files without samples are not fetched");
+	check(!wait_for(files, 200), "files without samples are not fetched");
 	check(!other->lines, "a fetched file of another build is not used");
 	check(!absent->lines, "a file that no server has gives no lines");
-	fetch_get_progress(&progress);
+	fetch_get_progress(fetch, &progress);
 	check(progress.n_found <= 3 && !progress.n_waiting, "nothing is requested twice");
-	kernel_debug_files_destroy(lines);
+	kernel_debug_files_destroy(files);
 	image_unref(kernel);
 	image_unref(module);
 	image_unref(other);
@@ -124,38 +129,37 @@ static void test_fetched(struct fixture *fixture)
 /* As Debian's packages have it, without a link by build-id. */
 static void test_name(struct fixture *fixture)
 {
-	struct kernel_debug_files *lines;
+	struct kernel_debug_files *files;
 	struct image *kernel;
 	unsigned found = 0;
 	static const char *const paths[] = { "boot/vmlinux-6.1-x", "lib/modules/6.1-x/vmlinux" };
 
-	fixture->guest.debug_folders.fds[fixture->guest.debug_folders.n++] =
-		open(fixture->top, O_RDONLY | O_CLOEXEC);
+	fixture->folders.fds[fixture->folders.n++] = open(fixture->top, O_RDONLY | O_CLOEXEC);
 	for (size_t i = 0; i < 2; i++) {
 		shell("mkdir -p %s/boot %s/lib/modules/6.1-x && cp %s %s/%s", fixture->top,
 		      fixture->top, fixture->program, fixture->top, paths[i]);
 		kernel = make_image(fixture, "[kernel]");
-		lines = kernel_debug_files_create(&fixture->guest, "6.1-x");
-		kernel_debug_files_find_kernel(lines, kernel, &start);
+		files = kernel_debug_files_create(&fixture->guest, "6.1-x");
+		kernel_debug_files_find_kernel(files, kernel, &start);
 		found += kernel->lines != 0;
-		kernel_debug_files_destroy(lines);
+		kernel_debug_files_destroy(files);
 		kernel->lines = 0;
 		kernel->build_id.bytes[0] ^= 1;
-		lines = kernel_debug_files_create(&fixture->guest, "6.1-x");
-		kernel_debug_files_find_kernel(lines, kernel, &start);
+		files = kernel_debug_files_create(&fixture->guest, "6.1-x");
+		kernel_debug_files_find_kernel(files, kernel, &start);
 		check(!kernel->lines, "%s: another build is not taken", paths[i]);
-		kernel_debug_files_destroy(lines);
+		kernel_debug_files_destroy(files);
 		image_unref(kernel);
 		shell("rm %s/%s", fixture->top, paths[i]);
 	}
 	check_u64(found, 2, "the kernel's file is found by its name");
-	close(fixture->guest.debug_folders.fds[0]);
-	fixture->guest.debug_folders.n = 0;
+	close(fixture->folders.fds[0]);
+	fixture->folders.n = 0;
 }
 
 static void test_folder(struct fixture *fixture)
 {
-	struct kernel_debug_files *lines = kernel_debug_files_create(&fixture->guest, "6.1");
+	struct kernel_debug_files *files = kernel_debug_files_create(&fixture->guest, "6.1");
 	struct image *kernel = make_image(fixture, "[kernel]"),
 		     *module = make_image(fixture, "[ext4]");
 	char path[600], id[2 * BUILD_ID_MAX_BYTES + 1];
@@ -164,31 +168,29 @@ static void test_folder(struct fixture *fixture)
 	shell("mkdir -p %s/.build-id/%.2s && cp %s %s/.build-id/%.2s/%s.debug", fixture->top, id,
 	      fixture->program, fixture->top, id, id + 2);
 	snprintf(path, sizeof(path), "%s", fixture->top);
-	fixture->guest.debug_folders.fds[fixture->guest.debug_folders.n++] =
-		open(path, O_RDONLY | O_CLOEXEC);
-	kernel_debug_files_find_kernel(lines, kernel, &start);
-	kernel_debug_files_find_module(lines, module);
-	check(kernel->lines && !line_client_is_by_symbol(kernel->lines),
+	fixture->folders.fds[fixture->folders.n++] = open(path, O_RDONLY | O_CLOEXEC);
+	kernel_debug_files_find_kernel(files, kernel, &start);
+	kernel_debug_files_find_module(files, module);
+	check(kernel->lines && !line_client_is_by_symbol(lines, kernel->lines),
 	      "a folder has the kernel's lines");
-	check(module->lines && line_client_is_by_symbol(module->lines),
+	check(module->lines && line_client_is_by_symbol(lines, module->lines),
 	      "a folder has the module's lines");
-	kernel_debug_files_destroy(lines);
-	lines = kernel_debug_files_create(&fixture->guest, "6.1");
+	kernel_debug_files_destroy(files);
+	files = kernel_debug_files_create(&fixture->guest, "6.1");
 	kernel->lines = module->lines = 0;
 	kernel->build_id.size_bytes = module->build_id.size_bytes = 0;
-	kernel_debug_files_find_module(lines, module);
+	kernel_debug_files_find_module(files, module);
 	check(!module->lines, "a kernel without a build-id has no lines");
-	kernel_debug_files_destroy(lines);
+	kernel_debug_files_destroy(files);
 	image_unref(kernel);
 	image_unref(module);
-	close(fixture->guest.debug_folders.fds[0]);
-	fixture->guest.debug_folders.n = 0;
+	close(fixture->folders.fds[0]);
+	fixture->folders.n = 0;
 }
 
 int main(void)
 {
-	static struct fixture fixture = { .top = "/tmp/xtop-kernel-lines-XXXXXX",
-					  .guest = { .root_fd = -1 } };
+	static struct fixture fixture = { .top = "/tmp/xtop-kernel-lines-XXXXXX" };
 	const struct fetcher_settings settings = { .find = find_program,
 						   .cache = fixture.top };
 	const char *build = getenv("top_builddir");
@@ -198,13 +200,14 @@ int main(void)
 	read_program(&fixture);
 	if (!mkdtemp(fixture.top))
 		return 99;
-	must(fetch_start_with(&settings));
-	must(line_client_start(&no_lines_reader));
+	must(fetch_start_with(&settings, &fetch));
+	must(line_client_start(&no_lines_reader, &lines));
+	fixture.guest.debug = (struct debug_places){ &fixture.folders, -1, lines, fetch };
 	test_fetched(&fixture);
 	test_name(&fixture);
 	test_folder(&fixture);
-	line_client_stop();
-	fetch_stop();
+	line_client_stop(lines);
+	fetch_stop(fetch);
 	shell("rm -rf %s", fixture.top);
 	return tap_done();
 }

@@ -83,7 +83,7 @@ static void pass(struct holder_fixture *fixture, struct sleepers *sleepers, uint
 /* Two tasks wait for each other's mutex; a third one waits for the first one's. */
 static void test_circle(struct holder_fixture *fixture)
 {
-	static const struct processes_settings none = { .root_fd = -1 };
+	static const struct processes_settings none = { .debug.root_fd = -1 };
 	struct processes *processes;
 	struct sleepers *sleepers;
 	struct waiter waiters[3];
@@ -191,7 +191,7 @@ static void forget_processes(struct holder_fixture *fixture, struct processes *p
 /* A thread waits for a mutex of glibc so long that its process is not kept any more. */
 static void test_long_futex(struct holder_fixture *fixture)
 {
-	static const struct processes_settings none = { .root_fd = -1 };
+	static const struct processes_settings none = { .debug.root_fd = -1 };
 	struct processes *processes;
 	struct sleepers *sleepers;
 	struct waiter waiter, holder;

@@ -18,6 +18,8 @@
 #include "xtop/supervise/line_client.h"
 #include "xtop/supervise/sandbox.h"
 
+static struct line_client *lines;
+
 #define RELEASE "6.1.0-1-amd64"
 
 struct fixture {
@@ -46,7 +48,8 @@ static void check_found(struct fixture *fixture, const char *release, const char
 	struct image *image = make_image(fixture, name);
 
 	module_files_find_lines(files, image);
-	check(!!image->lines == want && (!want || line_client_is_by_symbol(image->lines)), "%s", what);
+	check(!!image->lines == want && (!want || line_client_is_by_symbol(lines, image->lines)),
+	      "%s", what);
 	image_unref(image);
 	module_files_destroy(files);
 }
@@ -121,7 +124,8 @@ int main(void)
 
 	snprintf(fixture.program, sizeof(fixture.program), "%s/tests/lines/inlined",
 		 build ? build : ".");
-	must(line_client_start(&no_lines_reader));
+	must(line_client_start(&no_lines_reader, &lines));
+	fixture.places.lines = lines;
 	if (!mkdtemp(fixture.top))
 		return 99;
 	shell("cd %s && mkdir -p debug/lib/modules/" RELEASE
@@ -147,7 +151,7 @@ int main(void)
 	test_in_sandbox(&fixture);
 	close(fixture.folders.fds[0]);
 	test_root(&fixture);
-	line_client_stop();
+	line_client_stop(lines);
 	shell("rm -rf %s", fixture.top);
 	return tap_done();
 }

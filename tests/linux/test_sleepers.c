@@ -88,7 +88,7 @@ static enum os_waits_turn turn(struct fixture *fixture, uint64_t now_ns)
 
 static void begin(struct fixture *fixture)
 {
-	static const struct processes_settings none = { .root_fd = -1 };
+	static const struct processes_settings none = { .debug.root_fd = -1 };
 	uint64_t root;
 
 	fixture->made = made_linux_create(MADE_TREE);

@@ -166,7 +166,7 @@ static void end_wait(void *context, void *kept, uint64_t waited_ns)
 
 static void test_sleeper(void)
 {
-	static const struct processes_settings none = { .root_fd = -1 };
+	static const struct processes_settings none = { .debug.root_fd = -1 };
 	static const struct os_waits_sink sink = { add, end_wait, NULL, NULL };
 	struct tasks *tasks;
 	struct processes *processes;

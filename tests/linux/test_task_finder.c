@@ -54,7 +54,7 @@ static uint64_t make_task(struct fixture *fixture, uint32_t pid, const char *com
 /* The kernel has left LAST for NEXT. CR3 is still that of LAST, as on a PV kernel. */
 static void begin(struct fixture *fixture)
 {
-	static const struct processes_settings none = { .root_fd = -1 };
+	static const struct processes_settings none = { .debug.root_fd = -1 };
 
 	fixture->made = made_linux_create(MADE_TREE);
 	fixture->finder = (struct task_finder){ .guest = &fixture->made->guest,

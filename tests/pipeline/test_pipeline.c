@@ -83,6 +83,7 @@ static struct snapshot *snapshot_now(void)
 
 static void begin(void)
 {
+	static const struct host_files files = { 0 };
 	static const char *const domains[] = { "web01", "slow" };
 	static const struct broker_settings settings = {
 		.run = made_xen_run, .domains = domains, .n_domains = 2, .budget = 1, .shared = true
@@ -94,7 +95,7 @@ static void begin(void)
 	must(options_parse(sizeof(arguments) / sizeof(arguments[0]), (char **)(uintptr_t)arguments,
 			   &options));
 	must(broker_start(&settings));
-	must(pipeline_create(&options, "web01", &pipeline));
+	must(pipeline_create(&options, &files, "web01", &pipeline));
 	must(pipeline_start(pipeline));
 	check(more_samples_than(10), "start: samples are taken");
 }

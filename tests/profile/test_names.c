@@ -307,7 +307,7 @@ static void check_folded(struct profile *profile, const char *want, const char *
 /* The page with .symtab comes into the page cache later. */
 static void test_page_comes(void)
 {
-	static const struct processes_settings settings = { .root_fd = -1 };
+	static const struct processes_settings settings = { .debug.root_fd = -1 };
 	struct made_linux *made = made_linux_create(MADE_TREE);
 	struct processes *processes;
 	struct profile *profile;

@@ -13,6 +13,8 @@
 #include "xtop/query/line_expander.h"
 #include "xtop/supervise/line_client.h"
 
+static struct line_client *lines;
+
 static void *open_made(int fd, int alt_fd, const char **why)
 {
 	static char kind;
@@ -101,7 +103,7 @@ static void check_tree(const struct line_expander_settings *settings, const char
 /* All functions of a file have its build-id, those that were inlined as well. */
 static void test_builds(bool in_names)
 {
-	const struct line_expander_settings settings = { .inlined = true, .in_names = in_names };
+	const struct line_expander_settings settings = { .lines = lines, .inlined = true, .in_names = in_names };
 	struct snapshot *from = make(), *to;
 	struct line_expander *expander;
 	unsigned n = 0, n_known = 0;
@@ -139,7 +141,7 @@ static void test_functions(void)
 /* The line that most of the weight of main passes through. */
 static void test_column(void)
 {
-	const struct line_expander_settings settings = { .inlined = true };
+	const struct line_expander_settings settings = { .lines = lines, .inlined = true };
 	struct snapshot *from = make(), *to;
 	struct function_table table;
 	struct line_expander *expander;
@@ -172,7 +174,7 @@ static void test_column(void)
 /* Inlined functions are switched off and on again between two results. */
 static void test_switch(void)
 {
-	const struct line_expander_settings settings = { .inlined = true };
+	const struct line_expander_settings settings = { .lines = lines, .inlined = true };
 	struct snapshot *from = make(), *to[3];
 	struct line_expander *expander;
 	char *texts[3];
@@ -199,7 +201,7 @@ static void test_switch(void)
 /* Frames of an annotation become those of the picture, and lead back to the resolver's. */
 static void test_annotation(void)
 {
-	const struct line_expander_settings settings = { .inlined = true };
+	const struct line_expander_settings settings = { .lines = lines, .inlined = true };
 	struct snapshot *from = make(), *to;
 	struct annotation_target targets[] = { { 1, FRAME_NONE, 0 }, { 2, FRAME_NONE, 0 } };
 	struct annotation annotation = { .n_targets = 2, .targets = targets };
@@ -258,25 +260,26 @@ static void test_known_line(void)
 	must(frames_create(NULL, &frames));
 	function = frames_intern(frames, FRAME_KIND_USERLAND, "[py] gamma", "app.py", 12);
 	place = frames_intern_line(frames, function, FRAME_LINE_KNOWN, 17);
-	line_expander_find(frames_get(frames, place), &answer);
+	line_expander_find(lines, frames_get(frames, place), &answer);
 	check(answer.n == 1 && answer.frames[0].line == 17, "a known line is told at once");
 	check_string(answer.n ? answer.frames[0].file : NULL, "app.py",
 		     "the file of a known line is the function's module");
-	line_expander_find(frames_get(frames, function), &answer);
+	line_expander_find(lines, frames_get(frames, function), &answer);
 	check(!answer.n, "the function itself has no line");
 	frames_destroy(frames);
 }
 
 int main(void)
 {
-	const struct line_expander_settings inlined = { .inlined = true },
-				    in_names = { .inlined = true, .in_names = true },
-				    not_inlined = { .in_names = true };
+	struct line_expander_settings inlined = { .inlined = true },
+				      in_names = { .inlined = true, .in_names = true },
+				      not_inlined = { .in_names = true };
 	int fd = make_file('a'), by_symbol_fd = make_file('s');
 
-	must(line_client_start(&made_reader));
+	must(line_client_start(&made_reader, &lines));
+	inlined.lines = in_names.lines = not_inlined.lines = lines;
 	must(frames_create(NULL, &frames));
-	file = line_client_add_file(by_symbol_fd, -1, "module", LINE_BY_SYMBOL, 0);
+	file = line_client_add_file(lines, by_symbol_fd, -1, "module", LINE_BY_SYMBOL, 0);
 	check_tree(&in_names,
 		   "all 0/42\n"
 		   " main main.c:1 10/30\n"
@@ -287,8 +290,9 @@ int main(void)
 		   " main 0/5\n"
 		   "  leaf 5/5\n",
 		   "places that are counted from symbols");
-	file = line_client_add_file(fd, -1, "prog", NULL, 0);
-	check(!line_client_is_by_symbol(0) && !line_client_is_by_symbol(file) && line_client_is_by_symbol(file - 1),
+	file = line_client_add_file(lines, fd, -1, "prog", NULL, 0);
+	check(!line_client_is_by_symbol(lines, 0) && !line_client_is_by_symbol(lines, file) &&
+		      line_client_is_by_symbol(lines, file - 1),
 	      "which file has its places by symbols");
 	test_functions();
 	check_tree(&inlined,
@@ -323,7 +327,7 @@ int main(void)
 	test_annotation();
 	test_switch();
 	frames_destroy(frames);
-	line_client_stop();
+	line_client_stop(lines);
 	close(fd);
 	close(by_symbol_fd);
 	test_known_line();

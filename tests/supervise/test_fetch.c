@@ -35,6 +35,7 @@
 #define WAIT_MS 20000
 
 static char folder[] = "/tmp/xtop-fetch-XXXXXX";
+static struct fetch *fetch;
 static int secret = -1; /* a descriptor of ours that the process must not have */
 
 static struct build_id id_of(uint8_t byte)
@@ -54,22 +55,22 @@ static void nap(void)
 
 static enum fetch_state wait_for(const struct build_id *id, int *fdp)
 {
-	enum fetch_state state = fetch_ask(id, fdp);
+	enum fetch_state state = fetch_ask(fetch, id, fdp);
 
 	for (unsigned i = 0; i < WAIT_MS && state == FETCH_WAITING; i++) {
 		nap();
-		state = fetch_ask(id, fdp);
+		state = fetch_ask(fetch, id, fdp);
 	}
 	return state;
 }
 
 static enum fetch_state wait_for_source(const struct build_id *id, const char *path, int *fdp)
 {
-	enum fetch_state state = fetch_ask_source(id, path, fdp);
+	enum fetch_state state = fetch_ask_source(fetch, id, path, fdp);
 
 	for (unsigned i = 0; i < WAIT_MS && state == FETCH_WAITING; i++) {
 		nap();
-		state = fetch_ask_source(id, path, fdp);
+		state = fetch_ask_source(fetch, id, path, fdp);
 	}
 	return state;
 }
@@ -115,50 +116,46 @@ static void test_answers(void)
 	bool told = false;
 	int fd = -1;
 
-	check(!fetch_is_on() && fetch_ask(&two, &fd) == FETCH_OFF,
-	      "nothing is fetched before the start");
-	must(fetch_start_with(&settings));
-	check(fetch_is_on(), "fetching is on after the start");
-	check(fetch_find(&two, &fd) == FETCH_OFF,
+	check(fetch_ask(NULL, &two, &fd) == FETCH_OFF, "without a process nothing is fetched");
+	must(fetch_start_with(&settings, &fetch));
+	check(fetch_find(fetch, &two, &fd) == FETCH_OFF,
 	      "a file that nobody has asked for is not fetched");
-	check(fetch_ask(&two, &fd) != FETCH_OFF, "a file is asked for");
-	fetch_ask(&three, &fd);
-	fetch_ask(&four, &fd);
+	check(fetch_ask(fetch, &two, &fd) != FETCH_OFF, "a file is asked for");
+	fetch_ask(fetch, &three, &fd);
+	fetch_ask(fetch, &four, &fd);
 	check(wait_for(&two, &fd) == FETCH_FOUND, "a file that was asked for is found");
 	check_content(fd, "file 2");
 	check(wait_for(&three, &fd) == FETCH_NONE, "a file that does not exist is not found");
 	check(wait_for(&four, &fd) == FETCH_FOUND, "another file is found");
 	check_content(fd, "file 4");
-	check(fetch_find(&two, &fd) == FETCH_FOUND, "the first file is found again");
+	check(fetch_find(fetch, &two, &fd) == FETCH_FOUND, "the first file is found again");
 	check_content(fd, "file 2");
 	check(wait_for_source(&two, "/src/a.c", &fd) == FETCH_FOUND, "a source file is found");
 	check_content(fd, "/src/a.c of 2");
-	check(fetch_ask_source(&two, "a.c", &fd) == FETCH_OFF, "a relative path is not asked for");
-	fetch_get_progress(&progress);
+	check(fetch_ask_source(fetch, &two, "a.c", &fd) == FETCH_OFF,
+	      "a relative path is not asked for");
+	fetch_get_progress(fetch, &progress);
 	check(progress.n_found == 3 && progress.n_none == 1 && !progress.n_waiting,
 	      "%u found, %u not", progress.n_found, progress.n_none);
 	check_string(progress.message, "id 3 of 20 bytes",
 		     "progress says why a file was not found");
-	for (fetch_ask(&six, &fd); fetch_ask(&six, &fd) == FETCH_WAITING; nap()) {
-		fetch_get_progress(&progress);
+	for (fetch_ask(fetch, &six, &fd); fetch_ask(fetch, &six, &fd) == FETCH_WAITING; nap()) {
+		fetch_get_progress(fetch, &progress);
 		told |= progress.total_bytes == 500000 && progress.done_bytes;
 	}
 	check(told, "a change of progress is reported");
-	check(fetch_ask(&(struct build_id){ 0 }, &fd) == FETCH_OFF,
+	check(fetch_ask(fetch, &(struct build_id){ 0 }, &fd) == FETCH_OFF,
 	      "no file is asked for without a build-id");
 	for (unsigned i = 0; i < FETCH_MAX_FILES; i++) {
 		struct build_id many = id_of(1);
 
 		many.bytes[1] = (uint8_t)i;
 		many.bytes[2] = (uint8_t)(i >> 8);
-		fetch_ask(&many, &fd);
+		fetch_ask(fetch, &many, &fd);
 	}
-	check(fetch_ask(&(struct build_id){ 4, "new", 0 }, &fd) == FETCH_OFF,
+	check(fetch_ask(fetch, &(struct build_id){ 4, "new", 0 }, &fd) == FETCH_OFF,
 	      "no more than %u files", FETCH_MAX_FILES);
-	fetch_stop();
-	check(!fetch_is_on() && fetch_find(&two, &fd) == FETCH_OFF,
-	      "nothing is fetched after the end");
-	fetch_stop();
+	fetch_stop(fetch);
 }
 
 static int find_never(const uint8_t *build_id, size_t size_bytes, const char *source,
@@ -219,13 +216,13 @@ static void test_time_limit(void)
 	struct fetch_progress progress;
 	int fd;
 
-	must(fetch_start_with(&late));
+	must(fetch_start_with(&late, &fetch));
 	check(wait_for(&two, &fd) == FETCH_NONE && wait_for(&four, &fd) == FETCH_NONE,
 	      "each of two files that take too long is given up");
-	fetch_get_progress(&progress);
+	fetch_get_progress(fetch, &progress);
 	check_string(progress.message, "goes on before the limit, but not behind it",
 		     "the time limit, of the second, too");
-	fetch_stop();
+	fetch_stop(fetch);
 }
 
 static void test_ends(void)
@@ -236,20 +233,20 @@ static void test_ends(void)
 	struct timespec before, after;
 	int fd;
 
-	must(fetch_start_with(&never));
-	fetch_ask(&two, &fd);
+	must(fetch_start_with(&never, &fetch));
+	fetch_ask(fetch, &two, &fd);
 	clock_gettime(CLOCK_MONOTONIC, &before);
-	fetch_stop();
+	fetch_stop(fetch);
 	clock_gettime(CLOCK_MONOTONIC, &after);
 	check(after.tv_sec - before.tv_sec < 2 && waitpid(-1, NULL, WNOHANG) < 0,
 	      "a process that waits for a server ends with us");
-	must(fetch_start_with(&die));
+	must(fetch_start_with(&die, &fetch));
 	check(wait_for(&two, &fd) == FETCH_NONE && wait_for(&four, &fd) == FETCH_NONE,
 	      "the process has died: nothing is found any more");
-	fetch_stop();
-	must(fetch_start_with(&a_pipe));
+	fetch_stop(fetch);
+	must(fetch_start_with(&a_pipe, &fetch));
 	check(wait_for(&two, &fd) == FETCH_NONE, "a pipe is not taken as a file");
-	fetch_stop();
+	fetch_stop(fetch);
 }
 
 /* --- walls ------------------------------------------------------------------------------------ */
@@ -280,11 +277,11 @@ static void test_walls(void)
 
 	by_force_has_landlock = landlock_is_there();
 	secret = memfd_create("secret", 0);
-	must(fetch_start_with(&settings));
+	must(fetch_start_with(&settings, &fetch));
 	check(wait_for(&two, &fd) == FETCH_NONE, "the process behind walls has made its attempts");
-	fetch_get_progress(&progress);
+	fetch_get_progress(fetch, &progress);
 	check_string(progress.message, "none", "attempts that worked behind walls");
-	fetch_stop();
+	fetch_stop(fetch);
 	close(secret);
 }
 
@@ -374,9 +371,9 @@ static enum fetch_state fetch_patiently(const struct build_id *id, int *fdp)
 
 	for (unsigned i = 0; i < 40 && state != FETCH_FOUND; i++) {
 		shell("rm -rf %s/cache/*/", folder); /* the miss is remembered there */
-		must(fetch_start(folder));
+		must(fetch_start(folder, &fetch));
 		state = wait_for(id, fdp);
-		fetch_stop();
+		fetch_stop(fetch);
 		for (unsigned j = 0; state != FETCH_FOUND && j < 250; j++)
 			nap();
 	}
@@ -410,7 +407,7 @@ static void test_server(void)
 	check(fd >= 0 && pread(fd, magic, 4, 0) == 4 && memcmp(magic, "\177ELF", 4) == 0,
 	      "the server's debug file is an ELF file");
 	close(fd);
-	must(fetch_start(folder));
+	must(fetch_start(folder, &fetch));
 	check(wait_for_source(&own, own_source(), &fd) == FETCH_FOUND,
 	      "it has the source file %s", own_source());
 	check(fd >= 0 && pread(fd, text, 2, 0) == 2 && memcmp(text, "/*", 2) == 0,
@@ -420,10 +417,10 @@ static void test_server(void)
 	      "a source file that does not exist is not found");
 	check(wait_for(&other, &fd) == FETCH_NONE,
 	      "a file that the server does not have is not found");
-	fetch_get_progress(&progress);
+	fetch_get_progress(fetch, &progress);
 	check_string(progress.message, "",
 		     "a file that the server does not have causes no message");
-	fetch_stop();
+	fetch_stop(fetch);
 	snprintf(text, sizeof(text), "%s/cache", folder);
 	for (unsigned i = 0; i < other.size_bytes; i++)
 		strcat(strcpy(text + strlen(text), i ? "77" : "/77"), "");
@@ -432,17 +429,17 @@ static void test_server(void)
 	      "a file that was not found is noted in the cache");
 	kill(server, SIGTERM);
 	waitpid(server, &status, 0);
-	must(fetch_start(folder));
+	must(fetch_start(folder, &fetch));
 	check(wait_for(&own, &fd) == FETCH_FOUND,
 	      "without the server the file comes from the cache");
 	close(fd);
-	fetch_stop();
-	must(fetch_start(folder));
+	fetch_stop(fetch);
+	must(fetch_start(folder, &fetch));
 	other = id_of(0x78);
 	check(wait_for(&other, &fd) == FETCH_NONE, "without the server no other file is found");
-	fetch_get_progress(&progress);
+	fetch_get_progress(fetch, &progress);
 	check(progress.message[0], "a missing server is reported: %s", progress.message);
-	fetch_stop();
+	fetch_stop(fetch);
 	unsetenv("DEBUGINFOD_CACHE_PATH");
 }
 
@@ -458,9 +455,9 @@ static void test_own_cache(void)
 	snprintf(path, sizeof(path), "%s/own", folder);
 	unsetenv("SUDO_UID");
 	setenv("DEBUGINFOD_URLS", "http://127.0.0.1:1", 1);
-	must(fetch_start(path));
+	must(fetch_start(path, &fetch));
 	check(wait_for(&other, &fd) == FETCH_NONE, "no file is found when no server answers");
-	fetch_stop();
+	fetch_stop(fetch);
 	snprintf(path, sizeof(path), "%s/own/debuginfod.%u", folder, (unsigned)uid);
 	check(stat(path, &status) == 0 && status.st_uid == uid && (status.st_mode & 0777) == 0700,
 	      "the cache belongs to the user who fetches: %s", path);
@@ -473,8 +470,8 @@ int main(void)
 	if (!mkdtemp(folder))
 		exit(99);
 	unsetenv("DEBUGINFOD_URLS");
-	error = fetch_start(NULL);
-	check(error && !fetch_is_on(), "fetching without servers is an error: %s",
+	error = fetch_start(NULL, &fetch);
+	check(error && !fetch, "fetching without servers is an error: %s",
 	      error ? error_message(error) : "");
 	error_destroy(error);
 	test_answers();

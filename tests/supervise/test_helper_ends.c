@@ -81,14 +81,15 @@ static void run_main(void)
 	const struct fetcher_settings fetcher = { .find = find_never };
 	const struct build_id id = { .size_bytes = 20 };
 	struct sender *senders[2];
+	struct fetch *fetch;
 	int fd;
 
 	seen->pids[0] = getpid();
 	must(sender_start(&server, &senders[0]));
 	must(sender_start(&client, &senders[1]));
-	must(fetch_start_with(&fetcher));
+	must(fetch_start_with(&fetcher, &fetch));
 	must(sandbox_enter(NULL, 0));
-	fetch_ask(&id, &fd);
+	fetch_ask(fetch, &id, &fd);
 	for (;;)
 		nap();
 }

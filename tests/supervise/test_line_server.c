@@ -23,6 +23,8 @@
 #include "tests/support/tap.h"
 #include "xtop/supervise/line_client.h"
 
+static struct line_client *lines;
+
 #define WAIT_S 30
 
 static int secret = -1; /* a descriptor of ours that the process must not have */
@@ -140,7 +142,7 @@ static int make_file(char what)
 static uint32_t add_file(char what, const char *name)
 {
 	int fd = make_file(what);
-	uint32_t file = line_client_add_file(fd, -1, name, NULL, 0);
+	uint32_t file = line_client_add_file(lines, fd, -1, name, NULL, 0);
 
 	close(fd);
 	return file;
@@ -150,9 +152,9 @@ static enum line_state find(uint32_t file, uint64_t address, struct line_answer 
 {
 	const struct line_place place = { .address = address, .symbol = "sym" };
 
-	line_client_find(file, &place, true, answer);
-	line_client_wait(WAIT_S);
-	return line_client_find(file, &place, false, answer);
+	line_client_find(lines, file, &place, true, answer);
+	line_client_wait(lines, WAIT_S);
+	return line_client_find(lines, file, &place, false, answer);
 }
 
 static void test_answers(void)
@@ -164,44 +166,42 @@ static void test_answers(void)
 	uint32_t good, moved;
 	unsigned right = 0;
 
-	check(!line_client_is_on() && !line_client_add_file(fd, -1, "early", NULL, 0),
-	      "nothing reads lines before the start");
-	check(line_client_find(1, &place, true, &answer) == LINE_OFF,
-	      "no lines are found before the start");
-	must(line_client_start(&made_reader));
-	good = line_client_add_file(fd, alt_fd, "good", NULL, 0);
-	check(line_client_find(good, &place, false, &answer) == LINE_OFF,
+	check(!line_client_add_file(NULL, fd, -1, "early", NULL, 0),
+	      "without a process no file is added");
+	check(line_client_find(NULL, 1, &place, true, &answer) == LINE_OFF,
+	      "without a process no lines are found");
+	must(line_client_start(&made_reader, &lines));
+	good = line_client_add_file(lines, fd, alt_fd, "good", NULL, 0);
+	check(line_client_find(lines, good, &place, false, &answer) == LINE_OFF,
 	      "a place that nobody has asked for is not found");
-	check(line_client_find(good, &place, true, &answer) == LINE_WAITING,
+	check(line_client_find(lines, good, &place, true, &answer) == LINE_WAITING,
 	      "asking for a place does not wait");
 	for (uint64_t i = 0; i < 3000; i++) {
 		place.address = i;
-		line_client_find(good, &place, true, &answer);
+		line_client_find(lines, good, &place, true, &answer);
 	}
-	check(line_client_wait(WAIT_S), "all answers come in time");
+	check(line_client_wait(lines, WAIT_S), "all answers come in time");
 	for (uint64_t i = 0; i < 3000; i++) {
 		place.address = i;
-		right += line_client_find(good, &place, false, &answer) == LINE_KNOWN &&
+		right += line_client_find(lines, good, &place, false, &answer) == LINE_KNOWN &&
 			 answer.n == i % 3 + 1 && answer.frames[answer.n - 1].line == i + i % 3 &&
 			 strcmp(answer.frames[0].file, "dir/made.c") == 0;
 	}
 	check_u64(right, 3000, "answers that belong to their place, of 3000");
 	check_string(answer.frames[0].function, "+2999 alt", "an answer uses the alternative file");
-	moved = line_client_add_moved(good, "_text", 1000);
+	moved = line_client_add_moved(lines, good, "_text", 1000);
 	place.address = 1010;
-	line_client_find(moved, &place, true, &answer);
-	line_client_wait(WAIT_S);
-	check(line_client_find(moved, &place, false, &answer) == LINE_KNOWN,
+	line_client_find(lines, moved, &place, true, &answer);
+	line_client_wait(lines, WAIT_S);
+	check(line_client_find(lines, moved, &place, false, &answer) == LINE_KNOWN,
 	      "lines of a file with an anchor are found");
 	check_string(answer.frames[0].function, "_text+10 alt", "addresses count from the anchor");
-	check_u64(line_client_find_named("good"), moved, "a name finds the last file that has it");
-	line_client_get_progress(&progress);
+	check_u64(line_client_find_named(lines, "good"), moved,
+		  "a name finds the last file that has it");
+	line_client_get_progress(lines, &progress);
 	check(progress.n_files == 2 && progress.n_places == 3001 && !progress.n_waiting,
 	      "%u files, %u places", progress.n_files, progress.n_places);
-	line_client_stop();
-	check(!line_client_is_on() && line_client_find(good, &place, true, &answer) == LINE_OFF,
-	      "no lines are found after the end");
-	line_client_stop();
+	line_client_stop(lines);
 	close(fd);
 	close(alt_fd);
 }
@@ -212,18 +212,18 @@ static void test_deaths(void)
 	struct line_client_progress progress;
 	uint32_t good, bad, killer, greedy;
 
-	must(line_client_start(&made_reader));
+	must(line_client_start(&made_reader, &lines));
 	good = add_file('g', "good");
 	bad = add_file('x', "bad");
 	killer = add_file('k', "killer");
 	greedy = add_file('m', "greedy");
 	check(find(bad, 1, &answer) == LINE_OFF, "no lines of a file that cannot be opened");
-	line_client_get_progress(&progress);
+	line_client_get_progress(lines, &progress);
 	check_string(progress.message, "bad: it says x", "progress says why there are no lines");
 	check(find(good, 1, &answer) == LINE_KNOWN,
 	      "lines of a good file are found after a bad one");
 	check(find(killer, 1, &answer) == LINE_OFF, "no lines of a file that kills the reader");
-	line_client_get_progress(&progress);
+	line_client_get_progress(lines, &progress);
 	check(strstr(progress.message, "killer: it is damaged"),
 	      "progress says that the file is damaged: %s", progress.message);
 	check(find(good, 2, &answer) == LINE_KNOWN, "a new reader answers for the good file");
@@ -233,7 +233,7 @@ static void test_deaths(void)
 #ifndef SANITIZED
 	if (!emulator_lacks("limit of a program's memory")) {
 		check(find(greedy, 1, &answer) == LINE_OFF, "no lines of a file that needs 1 GiB");
-		line_client_get_progress(&progress);
+		line_client_get_progress(lines, &progress);
 		check(strstr(progress.message, "greedy: its lines need more than 200 MiB"),
 		      "progress says that the lines need too much memory: %s", progress.message);
 	}
@@ -243,7 +243,7 @@ static void test_deaths(void)
 	for (unsigned i = 0; i < LINE_MAX_FILES; i++)
 		greedy = add_file('g', "many");
 	check(!greedy, "no more than %u files are taken", LINE_MAX_FILES);
-	line_client_stop();
+	line_client_stop(lines);
 	/* On a busy machine it ends later than line_client_stop() waits, as others come first. */
 	alarm(60);
 	while (waitpid(-1, NULL, 0) > 0)
@@ -259,15 +259,15 @@ static void test_places(void)
 	struct line_place place = { 0 };
 	uint32_t good;
 
-	must(line_client_start(&made_reader));
+	must(line_client_start(&made_reader, &lines));
 	good = add_file('g', "good");
 	for (place.address = 0; place.address < LINE_MAX_PLACES + 5; place.address++)
-		line_client_find(good, &place, true, &answer);
-	check(line_client_find(good, &place, true, &answer) == LINE_OFF,
+		line_client_find(lines, good, &place, true, &answer);
+	check(line_client_find(lines, good, &place, true, &answer) == LINE_OFF,
 	      "no more than %u places are taken", LINE_MAX_PLACES);
-	line_client_get_progress(&progress);
+	line_client_get_progress(lines, &progress);
 	check_u64(progress.refused, 6, "places that were refused");
-	line_client_stop();
+	line_client_stop(lines);
 }
 
 static void test_walls(void)
@@ -278,13 +278,13 @@ static void test_walls(void)
 
 	secret = memfd_create("secret", MFD_CLOEXEC);
 	check(write(secret, "secret", 6) == 6, "a file with a secret is written");
-	must(line_client_start(&made_reader));
+	must(line_client_start(&made_reader, &lines));
 #ifndef SANITIZED
 	check(find(add_file('f', "force"), 3, &answer) == LINE_KNOWN,
 	      "the reader has made its attempts");
 	check_string(answer.frames[0].file, "", "attempts of the reader that worked");
 #endif
-	line_client_stop();
+	line_client_stop(lines);
 	close(secret);
 }
 

@@ -10,6 +10,7 @@
 #include "tests/support/elf_image.h"
 #include "tests/support/tap.h"
 #include "xtop/base/cleanup.h"
+#include "xtop/supervise/host_files.h"
 #include "xtop/symbol/image.h"
 #include "xtop/symbol/symbol.h"
 #include "xtop/unwind/unwind.h"
@@ -223,7 +224,7 @@ static const char *write_file(const char *name, const void *bytes, size_t size)
 
 static bool add_file(struct symbols *symbols, const char *path)
 {
-	struct xtop_error *error = symbols_add_file(symbols, path);
+	struct xtop_error *error = symbols_add_file(symbols, &(struct host_files){ 0 }, path);
 
 	check(!error, "%s is read: %s", path, error ? error_message(error) : "");
 	error_destroy(error);
@@ -233,7 +234,7 @@ static bool add_file(struct symbols *symbols, const char *path)
 static void check_refused(const char *path, const char *wanted)
 {
 	struct symbols *symbols = make_symbols();
-	struct xtop_error *error = symbols_add_file(symbols, path);
+	struct xtop_error *error = symbols_add_file(symbols, &(struct host_files){ 0 }, path);
 	const char *got = error ? error_message(error) : "(no error)";
 
 	check(error && strncmp(got, path, strlen(path)) == 0 && strstr(got, wanted),
@@ -433,7 +434,8 @@ static const struct sample_vcpu *make_vcpu(uint64_t address, uint64_t caller)
 static void test_tables(void)
 {
 	struct symbols *symbols = make_symbols();
-	struct xtop_error *error = symbols_add_file(symbols, "/proc/self/exe");
+	struct xtop_error *error =
+		symbols_add_file(symbols, &(struct host_files){ 0 }, "/proc/self/exe");
 	struct unwind_spaces spaces = {
 		.kernel = space_for_unwind(symbols_space(symbols))
 	};

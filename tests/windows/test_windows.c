@@ -185,7 +185,7 @@ int main(void)
 	fixture.root = made_root(fixture.made);
 	fixture.guest = (struct os_guest){ .memory = made_memory(fixture.made),
 					   .type = GUEST_HVM,
-					   .root_fd = -1 };
+					   .debug.root_fd = -1 };
 	must(space_create(&fixture.guest.kernel));
 	test_find(&fixture);
 	test_hole(&fixture);

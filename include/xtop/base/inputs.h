@@ -12,24 +12,28 @@
 
 #include "xtop/base/error.h"
 
+struct inputs;
+
+struct xtop_error *inputs_create(struct inputs **inputsp);
+/* INPUTS may be NULL. */
+void inputs_destroy(struct inputs *inputs);
 /*
- * Opens PATH for reading now. inputs_open() reports a failure of this open. PATH outlives the
- * inputs.
+ * Opens PATH for reading now. inputs_open() reports a failure of this open. PATH outlives INPUTS.
  */
-struct xtop_error *inputs_add(const char *path);
+struct xtop_error *inputs_add(struct inputs *inputs, const char *path);
 /*
  * As open(PATH, O_RDONLY | O_CLOEXEC | O_NOCTTY), but returns a duplicate of the descriptor that
- * inputs_add() opened for this name, if there is one. The caller closes the duplicate. Reading
- * begins at the start of the file. All duplicates of one name share one file offset: read one to
- * its end, or use pread(), before you open the next.
+ * inputs_add() opened for this name, if there is one. INPUTS may be NULL: there is none. The caller
+ * closes the duplicate. Reading begins at the start of the file. All duplicates of one name share
+ * one file offset: read one to its end, or use pread(), before you open the next.
  */
-int inputs_open(const char *path);
+int inputs_open(const struct inputs *inputs, const char *path);
 /*
  * Opens a file as inputs_open() does, to be read at offsets and again for each guest. A pipe allows
  * neither: for a pipe *FDP is a copy in memory, of at most MAX_BYTES, and *IS_PIPEP is true. What
  * gzip, xz or zstd have packed is unpacked to such a copy. Errors do not name PATH.
  */
-struct xtop_error *inputs_open_copy(const char *path, uint64_t max_bytes, int *fdp, bool *is_pipep);
-void inputs_close(void);
+struct xtop_error *inputs_open_copy(struct inputs *inputs, const char *path, uint64_t max_bytes,
+				    int *fdp, bool *is_pipep);
 
 #endif

@@ -40,10 +40,11 @@ struct export_settings {
 	enum clock_kind clock;       /* the clock that tells times */
 	const struct sample_log *samples; /* each sample of a replay, for perf; or NULL */
 	/*
-	 * The format perf writes the resolver's frames, which have no lines. LINES: it adds source
-	 * lines to them. INLINED: it adds inlined functions as well.
+	 * The format perf writes the resolver's frames, which have no lines. LINES: it asks that
+	 * process for source lines; NULL: it has none. INLINED: it adds inlined functions as well.
 	 */
-	bool lines, inlined;
+	struct line_client *lines;
+	bool inlined;
 	/*
 	 * The waits of this run, with the snapshot's frames, for formats that hold two profiles.
 	 * All formats but folded do. NULL: one profile.

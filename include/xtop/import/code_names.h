@@ -12,11 +12,13 @@
 #include "xtop/base/error.h"
 
 struct code_names;
+struct host_files;
 
 struct xtop_error *code_names_create(struct code_names **namesp);
 void code_names_destroy(struct code_names *names); /* NULL allowed */
 /* Adds PATH, a file of -k. Errors name PATH. */
-struct xtop_error *code_names_add_file(struct code_names *names, const char *path);
+struct xtop_error *code_names_add_file(struct code_names *names, const struct host_files *files,
+				       const char *path);
 
 /* What a profile tells of an address. */
 struct code_place {

@@ -23,15 +23,16 @@
 #define SOURCE_MAX_BYTES   LIMIT(4U << 20, 4U << 10) /* a longer file is not read */
 #define SOURCE_MAX_FOLDERS 8
 
+struct fetch;
 struct source_cache;
 
 /*
  * FOLDERS are the N folders of --source-dir; ROOT_FD is the folder of --root, or -1. All
- * descriptors are duplicated. The thread starts with the first question. Error: out of memory or
- * descriptors.
+ * descriptors are duplicated. FETCH asks servers; NULL: nobody does. The thread starts with the
+ * first question. Error: out of memory or descriptors.
  */
 struct xtop_error *source_cache_create(const int *folders, size_t n, int root_fd,
-				       struct source_cache **filesp);
+				       struct fetch *fetch, struct source_cache **filesp);
 void source_cache_destroy(struct source_cache *files); /* NULL allowed */
 /*
  * Copies line LINE, from 1 on, of the file that was compiled as PATH into the program BUILD. TEXT

@@ -18,6 +18,7 @@
 #include "xtop/os/os_ops.h"
 #include "xtop/sample/control.h"
 #include "xtop/sample/sample.h"
+#include "xtop/supervise/host_files.h"
 #include "xtop/symbol/image.h"
 
 struct os_settings {
@@ -27,6 +28,7 @@ struct os_settings {
 	struct control *control;
 	struct work *work; /* tells when to stop reading the guest; borrowed; NULL: never */
 	struct symbols *symbols;       /* symbols of -k, borrowed */
+	struct host_files files;       /* borrowed */
 	const char *root;              /* --root, or NULL */
 	const char *const *debug_dirs; /* folders of --debug-dir */
 	size_t n_debug_dirs;

@@ -19,7 +19,9 @@
 #include "xtop/os/os_waits.h"
 #include "xtop/sample/control.h"
 
+struct fetch;
 struct kernel_cache;
+struct line_client;
 struct memory;
 struct sample_vcpu;
 struct space;
@@ -37,6 +39,14 @@ struct os_folders {
 	unsigned n;
 };
 
+/* Where debug files are searched, and who reads them. Everything is borrowed. */
+struct debug_places {
+	const struct os_folders *folders; /* folders of --debug-dir; NULL if there are none */
+	int root_fd;                      /* folder of --root; -1 if there is none */
+	struct line_client *lines;        /* NULL: source lines are not read */
+	struct fetch *fetch;              /* NULL: no file is fetched */
+};
+
 /*
  * What find() gets to look for a system. All pointers are borrowed and outlive the system that
  * find() returns.
@@ -47,8 +57,7 @@ struct os_guest {
 	char uuid[OS_UUID_BYTES];          /* UUID of the domain */
 	struct kernel_cache *kernel_cache; /* NULL if nothing is kept for the next start */
 	const struct symbols *symbols;     /* symbols of -k */
-	int root_fd;                       /* folder of --root; -1 if none was given */
-	struct os_folders debug_folders;   /* folders of --debug-dir */
+	struct debug_places debug;
 	bool at_once;         /* one report is made: nothing is put off to a later time */
 	unsigned looks;       /* failed searches since a system was last known */
 	struct space *kernel; /* find() and poll() map the kernel's code here */

@@ -17,6 +17,7 @@
 #include "xtop/cli/options.h"
 #include "xtop/profile/snapshot.h"
 #include "xtop/query/history.h"
+#include "xtop/supervise/host_files.h"
 #include "xtop/symbol/image.h"
 #include "xtop/xen/guest.h"
 
@@ -24,11 +25,11 @@ struct pipeline;
 
 /*
  * Finds DOMAIN and does all that needs rights. If DOMAIN is NULL, the pipeline shows the recording
- * or profile of OPTIONS. pipeline_start() then reads what strangers made, such as the files that
- * inputs.h holds open. OPTIONS outlive the pipeline.
+ * or profile of OPTIONS. pipeline_start() then reads what strangers made, such as FILES. OPTIONS
+ * and FILES outlive the pipeline.
  */
-struct xtop_error *pipeline_create(const struct options *options, const char *domain,
-				   struct pipeline **pipelinep);
+struct xtop_error *pipeline_create(const struct options *options, const struct host_files *files,
+				   const char *domain, struct pipeline **pipelinep);
 /* PIPELINE is stopped or was never started, or is NULL. */
 void pipeline_destroy(struct pipeline *pipeline);
 /* Before pipeline_start(): sets the older run to compare with, which lives until that returns. */

@@ -16,6 +16,7 @@
 
 struct pipelines {
 	const struct options *options;
+	const struct host_files *files;
 	const struct snapshot *baseline; /* the older run that guests are compared with, or NULL */
 	/* Starts pipelines of guests that are new, for --all with the screen; else NULL. */
 	void (*find)(void *context);

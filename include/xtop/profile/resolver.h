@@ -68,6 +68,7 @@ struct resolver_settings {
 	 * anew. Each sample is in exactly one snapshot: see snapshot.before.
 	 */
 	bool intervals;
+	bool lines; /* frames of interpreted programs have lines */
 	bool crash; /* the samples are those of crash_sampler_run() */
 	/* Gets a snapshot for each second of a replay's clock; NULL: none are made. */
 	void (*moment)(void *context, const struct snapshot *snapshot);

@@ -21,6 +21,7 @@
 struct line_expander;
 
 struct line_expander_settings {
+	struct line_client *lines; /* reads the lines; borrowed */
 	bool inlined;  /* inlined functions are frames: "NAME (inlined)" */
 	bool in_names; /* each line of a function is a frame: "NAME FILE:LINE" */
 };
@@ -39,13 +40,18 @@ bool line_expander_has_inlined(const struct line_expander *expander);
 struct xtop_error *line_expander_apply(struct line_expander *expander, const struct snapshot *from,
 				       double seconds, struct snapshot **top);
 
+/* Whether lines have come since the last call. EXPANDER may be NULL. */
+bool line_expander_poll(struct line_expander *expander);
+
 /*
  * Asks for the lines of FROM's frames, and waits for them for at most SECONDS. For a text that
  * shows FROM itself.
  */
-struct xtop_error *line_expander_ask(const struct snapshot *from, double seconds);
+struct xtop_error *line_expander_ask(struct line_client *lines, const struct snapshot *from,
+				     double seconds);
 /* The functions at FRAME's place, the innermost first. answer->n 0: nothing is known. */
-void line_expander_find(const struct frame *frame, struct line_answer *answer);
+void line_expander_find(struct line_client *lines, const struct frame *frame,
+			struct line_answer *answer);
 /* "tcp.c:1478", not clean. False: the line is not known. */
 bool line_expander_print(const struct line_frame *line, char *text, size_t capacity);
 

@@ -26,6 +26,7 @@ struct push_interval_times {
 struct push_intervals {
 	const struct options *options;
 	const struct filter *filter;
+	struct line_client *lines; /* reads source lines; NULL without --lines */
 	struct gzip *gzip; /* compresses with --push; session.c frees it */
 	struct push *push; /* the sender of --push; NULL: none */
 	uint64_t pushed;   /* profiles handed to the sender so far */

@@ -4,7 +4,8 @@
  * A process of its own talks to the servers, one file after the other (supervise/fetcher.h). It has
  * no rights on guests, and does not parse the files. The process that asks goes on meanwhile.
  *
- * The functions may be called by any thread; none of them waits for a server.
+ * The functions may be called by any thread; none of them waits for a server. The first argument
+ * may be NULL: nobody fetches.
  */
 #ifndef XTOP_FETCH_H
 #define XTOP_FETCH_H
@@ -14,6 +15,8 @@
 
 #include "xtop/base/build_id.h"
 #include "xtop/base/error.h"
+
+struct fetch;
 
 #define FETCH_MAX_FILES  256 /* files that one run asks for */
 #define FETCH_PATH_BYTES 256 /* a longer path is not asked for */
@@ -39,23 +42,23 @@ struct fetch_progress {
  * server, or the process cannot be started. If the library is missing, the progress's message says
  * so.
  */
-struct xtop_error *fetch_start(const char *cache);
-void fetch_stop(void); /* does nothing if the process was not started */
-bool fetch_is_on(void);
+struct xtop_error *fetch_start(const char *cache, struct fetch **fetchp);
+void fetch_stop(struct fetch *fetch);
 
 /*
  * Asks for the debug file of ID, if nobody has asked yet. After FETCH_FOUND *FDP is a descriptor of
  * the file, which the caller closes. The file's content is hostile.
  */
-enum fetch_state fetch_ask(const struct build_id *id, int *fdp);
+enum fetch_state fetch_ask(struct fetch *fetch, const struct build_id *id, int *fdp);
 /*
  * Asks for a source file of the program with build-id ID, as fetch_ask() does. PATH is the file's
  * absolute path when the program was compiled. The result is FETCH_OFF also if PATH is not
  * absolute.
  */
-enum fetch_state fetch_ask_source(const struct build_id *id, const char *path, int *fdp);
+enum fetch_state fetch_ask_source(struct fetch *fetch, const struct build_id *id, const char *path,
+				  int *fdp);
 /* Tells what fetch_ask() has brought, without asking. FETCH_OFF also if nobody has asked. */
-enum fetch_state fetch_find(const struct build_id *id, int *fdp);
-void fetch_get_progress(struct fetch_progress *progress);
+enum fetch_state fetch_find(struct fetch *fetch, const struct build_id *id, int *fdp);
+void fetch_get_progress(struct fetch *fetch, struct fetch_progress *progress);
 
 #endif

@@ -8,8 +8,8 @@
  *   frame (profile/) ─► a place: that number, and an address of the file
  *   snapshot (query/) ─► line_client_find() ─► functions with file and line, innermost first
  *
- * The functions may be called by any thread; none but line_client_wait() waits. Names of files and
- * functions are a debug file's, and not clean.
+ * The functions may be called by any thread; none but line_client_wait() waits. A client may be
+ * NULL: nobody reads lines. Names of files and functions are a debug file's, and not clean.
  */
 #ifndef XTOP_LINE_CLIENT_H
 #define XTOP_LINE_CLIENT_H
@@ -20,6 +20,8 @@
 
 #include "xtop/base/error.h"
 #include "xtop/base/limit.h"
+
+struct line_client;
 
 #define LINE_MAX_FILES      256              /* debug files of one run, which all stay open */
 #define LINE_MAX_PLACES     LIMIT(65536, 64) /* addresses whose answers are kept */
@@ -100,9 +102,8 @@ struct line_reader {
  * Starts the process. Call this function before other threads start, and before files are opened
  * that the process must not have. READER is static.
  */
-struct xtop_error *line_client_start(const struct line_reader *reader);
-void line_client_stop(void); /* does nothing if the process was not started */
-bool line_client_is_on(void);
+struct xtop_error *line_client_start(const struct line_reader *reader, struct line_client **linesp);
+void line_client_stop(struct line_client *lines);
 
 /*
  * Adds the debug file FD, with its alternative file ALT_FD (-1: none). Both descriptors are
@@ -111,23 +112,25 @@ bool line_client_is_on(void);
  * name is a symbol of the file that lies at ANCHOR_ADDRESS. Returns the file's number; 0: no room.
  */
 #define LINE_BY_SYMBOL "" /* a kernel module: the guest has put its sections anywhere */
-uint32_t line_client_add_file(int fd, int alt_fd, const char *name, const char *anchor,
-			      uint64_t anchor_address);
+uint32_t line_client_add_file(struct line_client *lines, int fd, int alt_fd, const char *name,
+			      const char *anchor, uint64_t anchor_address);
 /* Adds FILE again with another anchor, for a kernel that was moved. 0: there is no room. */
-uint32_t line_client_add_moved(uint32_t file, const char *anchor, uint64_t anchor_address);
-bool line_client_is_by_symbol(uint32_t file);
+uint32_t line_client_add_moved(struct line_client *lines, uint32_t file, const char *anchor,
+			       uint64_t anchor_address);
+bool line_client_is_by_symbol(struct line_client *lines, uint32_t file);
 /* Returns the file that was added last as NAME. 0: there is none. */
-uint32_t line_client_find_named(const char *name);
+uint32_t line_client_find_named(struct line_client *lines, const char *name);
 /*
  * Finds the answer for PLACE in FILE. Asks if ASK is set and nobody has asked yet. *ANSWER is set
  * only if the result is LINE_KNOWN; its strings live until line_client_stop().
  */
-enum line_state line_client_find(uint32_t file, const struct line_place *place, bool ask,
+enum line_state line_client_find(struct line_client *lines, uint32_t file,
+				 const struct line_place *place, bool ask,
 				 struct line_answer *answer);
 /* Takes answers that have come, and asks for more. Returns whether there are new answers. */
-bool line_client_poll(void);
+bool line_client_poll(struct line_client *lines);
 /* Waits until all places have answers, but at most SECONDS. False: some have none. */
-bool line_client_wait(double seconds);
-void line_client_get_progress(struct line_client_progress *progress);
+bool line_client_wait(struct line_client *lines, double seconds);
+void line_client_get_progress(struct line_client *lines, struct line_client_progress *progress);
 
 #endif

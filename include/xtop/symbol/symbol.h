@@ -146,6 +146,7 @@ char *symbol_demangle_whole(const char *name);
 
 /* --- symbols.c: everything known -------------------------------------------------------------- */
 
+struct host_files;
 struct symbols;
 struct image; /* image.h */
 struct space;
@@ -160,7 +161,8 @@ void symbols_set_work(struct symbols *symbols, struct work *work);
  * may be a pipe, as in -k <(nm vmlinux). Text with kernel modules in it adds one image for each
  * module. Error: PATH cannot be read, is neither ELF nor symbol text, or has no functions in it.
  */
-struct xtop_error *symbols_add_file(struct symbols *symbols, const char *path);
+struct xtop_error *symbols_add_file(struct symbols *symbols, const struct host_files *files,
+				    const char *path);
 /* Adds TAB, a sealed table, which it takes, also on error. */
 struct xtop_error *symbols_add_table(struct symbols *symbols, struct symtab *tab,
 				     const char *module, const struct build_id *build_id);

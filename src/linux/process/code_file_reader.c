@@ -249,7 +249,7 @@ static void code_file_use_root(struct code_file_reader *reader, const struct gue
 	_cleanup_(root_file_close) struct root_file root_file = { .fd = -1 };
 	struct code_file_reading other = { 0 };
 
-	if (!file->file || !root_file_open(reader->root_fd, reader->path.path, &root_file))
+	if (!file->file || !root_file_open(reader->debug.root_fd, reader->path.path, &root_file))
 		return;
 	code_file_read_host(root_file.fd, name, memory_work(reader->guest->memory), &other);
 	if (!other.image || other.state != CODE_FILE_WHOLE ||

@@ -26,7 +26,6 @@ struct code_file_reader {
 	const struct linux_guest *guest; /* outlives the reader */
 	/* symbols of -k, outlive the reader; NULL if there are none */
 	const struct symbols *symbols;
-	int root_fd; /* folder of --root, borrowed; -1 if there is none */
 	struct debug_places debug;
 	struct guest_code_turns *turns; /* borrowed, outlives the images */
 	/* Counters since the start: needed pages that the page caches did not have. */

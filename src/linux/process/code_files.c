@@ -49,8 +49,7 @@ struct xtop_error *code_files_create(const struct linux_guest *guest,
 	}
 	files->reader.guest = guest;
 	files->reader.symbols = settings->symbols;
-	files->reader.root_fd = settings->root_fd;
-	files->reader.debug = (struct debug_places){ settings->debug_folders, settings->root_fd };
+	files->reader.debug = settings->debug;
 	files->turns.budget = settings->budget;
 	files->turns.at_once = settings->at_once;
 	files->turns.total_bytes = GUEST_CODE_AT_ONCE_BYTES;
@@ -196,9 +195,9 @@ static void code_files_await_names(struct code_files *files, struct code_file *f
 	struct image *image = file->image;
 	int fd = -1;
 
-	if (!fetch_is_on() || !image->stripped || !image->build_id.size_bytes)
+	if (!files->settings.debug.fetch || !image->stripped || !image->build_id.size_bytes)
 		return;
-	switch (fetch_find(&image->build_id, &fd)) {
+	switch (fetch_find(files->settings.debug.fetch, &image->build_id, &fd)) {
 	case FETCH_OFF:
 	case FETCH_WAITING:
 		image->awaits_names = true;
@@ -215,7 +214,7 @@ static void code_files_poll_names(struct code_files *files, struct code_file *fi
 {
 	int fd = -1;
 
-	switch (fetch_ask(&file->image->build_id, &fd)) {
+	switch (fetch_ask(files->settings.debug.fetch, &file->image->build_id, &fd)) {
 	case FETCH_WAITING:
 		return;
 	case FETCH_FOUND:

@@ -41,9 +41,7 @@ struct code_file {
 struct code_files_settings {
 	struct memory_budget *budget; /* borrowed, outlives the files */
 	uint64_t walk_bytes;          /* limit for one walk; 0 for CODE_FILES_MAX_WALK_BYTES */
-	int root_fd;                  /* folder of --root DIR, borrowed; -1 if there is none */
-	/* folders of --debug-dir, borrowed; NULL if there are none */
-	const struct os_folders *debug_folders;
+	struct debug_places debug;
 	/* symbols of -k, borrowed, outlive the files; NULL if there are none */
 	const struct symbols *symbols;
 	bool at_once;                  /* code is not read in turns (guest_code.h) */

@@ -170,9 +170,9 @@ static bool debug_files_add_lines(const struct debug_search *search, int fd, boo
 	if (!image_has_lines(image, fd, by_link, &alt))
 		return false;
 	alt_fd = debug_files_find_alt(search->places, &alt);
-	image->lines = line_client_add_file(fd, alt_fd, image->name, search->anchor,
-					    search->anchor_address);
-	image->lines_by_symbol = line_client_is_by_symbol(image->lines);
+	image->lines = line_client_add_file(search->places->lines, fd, alt_fd, image->name,
+					    search->anchor, search->anchor_address);
+	image->lines_by_symbol = line_client_is_by_symbol(search->places->lines, image->lines);
 	return image->lines;
 }
 
@@ -186,7 +186,7 @@ void debug_files_find_lines(const struct debug_places *places, struct image *ima
 					     .anchor = anchor,
 					     .anchor_address = anchor_address };
 
-	if (!line_client_is_on() || image->lines || debug_files_search_by_id(&search) ||
+	if (!places->lines || image->lines || debug_files_search_by_id(&search) ||
 	    debug_files_search_by_link(&search, path) || !path)
 		return;
 	debug_files_try(&search, places->root_fd, path, false);
@@ -200,6 +200,6 @@ void debug_files_use_lines(const struct debug_places *places, struct image *imag
 					     .anchor = anchor,
 					     .anchor_address = anchor_address };
 
-	if (line_client_is_on() && !image->lines)
+	if (places->lines && !image->lines)
 		debug_files_add_lines(&search, fd, false);
 }

@@ -9,13 +9,6 @@
 #include "xtop/os/os_ops.h"
 #include "xtop/symbol/image.h"
 
-/* Where debug files are searched. */
-struct debug_places {
-	/* folders of --debug-dir, borrowed; NULL if there are none */
-	const struct os_folders *folders;
-	int root_fd; /* folder of --root, borrowed; -1 if there is none */
-};
-
 /*
  * Gives IMAGE the names of its debug file. PATH is the path of IMAGE's file in the guest; NULL if
  * unknown, or if another file may have that path now. Returns true if there was a debug file of the
@@ -25,7 +18,7 @@ bool debug_files_read(const struct debug_places *places, struct image *image, co
 
 /*
  * Gives IMAGE the source lines of its debug file, or of the file itself below --root, if lines are
- * read at all (line_client.h). ANCHOR and ANCHOR_ADDRESS have the meaning that
+ * read at all (places->lines). ANCHOR and ANCHOR_ADDRESS have the meaning that
  * line_client_add_file() defines.
  */
 void debug_files_find_lines(const struct debug_places *places, struct image *image,

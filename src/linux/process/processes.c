@@ -54,9 +54,7 @@ struct xtop_error *processes_create(const struct linux_guest *guest,
 	struct code_files_settings files_settings = { .symbols = settings->symbols,
 						      .walk_bytes = settings->walk_bytes,
 						      .at_once = settings->at_once,
-						      .root_fd = settings->root_fd,
-						      .debug_folders =
-							      settings->debug_folders };
+						      .debug = settings->debug };
 	struct processes *processes = calloc(1, sizeof(*processes));
 	struct xtop_error *error;
 
@@ -65,6 +63,7 @@ struct xtop_error *processes_create(const struct linux_guest *guest,
 	memory_budget_join(&processes->budget, settings->budget_bytes);
 	processes->reader.budget = files_settings.budget = &processes->budget;
 	processes->reader.guest = guest;
+	processes->reader.fetch = settings->debug.fetch;
 	processes->may_isolate = true;
 	processes->reader.vmas = calloc(PROCESS_MAX_AREAS, sizeof(struct vma));
 	error = processes->reader.vmas
@@ -515,7 +514,7 @@ const char *processes_next_note(struct processes *processes, const char *previou
 		struct processes_counts counts = processes_counts(processes);
 		struct fetch_progress progress;
 
-		fetch_get_progress(&progress);
+		fetch_get_progress(processes->reader.fetch, &progress);
 		process_notes_build(notes, &counts.files, counts.jit - counts.named_jit, &progress);
 	}
 	return next < notes->n ? notes->text[next] : NULL;

@@ -31,9 +31,7 @@
 struct processes;
 
 struct processes_settings {
-	int root_fd; /* folder of --root DIR, borrowed; -1 if there is none */
-	/* folders of --debug-dir, borrowed; NULL if there are none */
-	const struct os_folders *debug_folders;
+	struct debug_places debug;
 	/* symbols of -k, borrowed, outlive the processes; NULL if there are none */
 	const struct symbols *symbols;
 	size_t budget_bytes; /* memory limit; 0: a share of all guests' */

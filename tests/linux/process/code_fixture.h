@@ -20,7 +20,7 @@ struct code_fixture {
 
 static inline void begin(struct code_fixture *fixture, const struct code_files_settings *given)
 {
-	struct code_files_settings settings = { .root_fd = -1 };
+	struct code_files_settings settings = { .debug.root_fd = -1 };
 
 	if (given)
 		settings = *given;

@@ -31,7 +31,7 @@ struct process_fixture {
 
 static inline void begin(struct process_fixture *fixture, enum made_areas kind)
 {
-	static const struct processes_settings none = { .root_fd = -1 };
+	static const struct processes_settings none = { .debug.root_fd = -1 };
 
 	fixture->made = made_linux_create(kind);
 	must(processes_create(&fixture->made->guest, &none, &fixture->processes));

@@ -34,7 +34,8 @@ static void write_root(const char *name, const struct program *content)
 static void check_root(struct code_fixture *fixture, const char *what, int missing, bool deleted,
 		       unsigned char id, unsigned char root_id, const char *want)
 {
-	struct code_files_settings settings = { .root_fd = open(directory, O_PATH | O_CLOEXEC) };
+	struct code_files_settings settings = { .debug.root_fd =
+							open(directory, O_PATH | O_CLOEXEC) };
 	struct program other;
 	struct code_file *file;
 	uint64_t address;
@@ -57,14 +58,14 @@ static void check_root(struct code_fixture *fixture, const char *what, int missi
 	check_string(function_of(file), want, what);
 	code_file_close(file);
 	end(fixture);
-	close(settings.root_fd);
+	close(settings.debug.root_fd);
 }
 
 /* A stripped program, whose functions are in a file of dom0 that has the same build-id. */
 static void test_debug_dir(struct code_fixture *fixture)
 {
 	struct os_folders folders = { .n = 1 };
-	struct code_files_settings settings = { .root_fd = -1, .debug_folders = &folders };
+	struct code_files_settings settings = { .debug = { &folders, -1, NULL, NULL } };
 	char command[128];
 	struct code_file *file;
 
@@ -120,14 +121,15 @@ static void test_fetched(struct code_fixture *fixture)
 {
 	char cache[] = "/tmp/xtop-code-files-XXXXXX";
 	const struct fetcher_settings settings = { .find = find_debug_file, .cache = cache };
+	struct code_files_settings files = { .debug.root_fd = -1 };
 	struct code_file *file, *other;
 	const struct image *image;
 	uint64_t names;
 
 	if (!mkdtemp(cache))
 		abort();
-	must(fetch_start_with(&settings));
-	begin(fixture, NULL);
+	must(fetch_start_with(&settings, &files.debug.fetch));
+	begin(fixture, &files);
 	program_make(&fixture->program, 0, NULL, 6);
 	file = get(fixture, made_file(fixture->made, "/a", fixture->program.bytes, PROGRAM_BYTES),
 		   0);
@@ -163,7 +165,7 @@ static void test_fetched(struct code_fixture *fixture)
 	check_u64(code_files_counts(fixture->files).fetched, 2,
 		  "both images with fetched names are counted");
 	end(fixture);
-	fetch_stop();
+	fetch_stop(files.debug.fetch);
 	shell("rm -r %s", cache);
 }
 
@@ -191,7 +193,7 @@ static void test_root(struct code_fixture *fixture)
 
 static void test_given(struct code_fixture *fixture)
 {
-	struct code_files_settings settings = { .root_fd = -1 };
+	struct code_files_settings settings = { .debug.root_fd = -1 };
 	struct symbols *symbols;
 	struct symtab *tab;
 	struct build_id id = { .size_bytes = 8, .bytes = { 3, 3, 3, 3, 3, 3, 3, 3 } };

@@ -19,6 +19,8 @@
 #include "xtop/elf/elf.h"
 #include "xtop/supervise/line_client.h"
 
+static struct line_client *lines;
+
 #define ALT    "/.dwz/x86_64-linux-gnu/xtop.debug" /* below /usr/lib/debug */
 #define WAIT_S 60
 
@@ -111,9 +113,10 @@ static void start_lines(struct fixture *fixture)
 {
 	int fd = open_file(fixture, "whole", O_RDONLY);
 
-	line_client_stop();
-	must(line_client_start(&elf_lines_reader));
-	fixture->whole = line_client_add_file(fd, -1, "whole", NULL, 0);
+	line_client_stop(lines);
+	must(line_client_start(&elf_lines_reader, &lines));
+	fixture->places.lines = lines;
+	fixture->whole = line_client_add_file(lines, fd, -1, "whole", NULL, 0);
 	close(fd);
 }
 
@@ -122,9 +125,9 @@ static void find(uint32_t file, uint64_t address, struct line_answer *answer)
 	const struct line_place place = { .address = address };
 
 	answer->n = 0;
-	line_client_find(file, &place, true, answer);
-	line_client_wait(WAIT_S);
-	line_client_find(file, &place, true, answer);
+	line_client_find(lines, file, &place, true, answer);
+	line_client_wait(lines, WAIT_S);
+	line_client_find(lines, file, &place, true, answer);
 }
 
 static bool is_same(const struct line_answer *a, const struct line_answer *b)
@@ -324,7 +327,7 @@ int main(void)
 		test_package(&fixture);
 	else
 		printf("# no " PACKAGED ", or no debug files of it\n");
-	line_client_stop();
+	line_client_stop(lines);
 	shell("rm -r %s", fixture.top);
 	return tap_done();
 }

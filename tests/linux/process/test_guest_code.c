@@ -63,7 +63,7 @@ static void make_program(struct fixture *fixture)
 static void begin_with(struct fixture *fixture, bool at_once)
 {
 	const struct code_files_settings settings = { .budget = &fixture->budget,
-						      .root_fd = -1,
+						      .debug.root_fd = -1,
 						      .at_once = at_once };
 
 	fixture->budget = (struct memory_budget){ .max_bytes = MEMORY_BUDGET_BYTES };

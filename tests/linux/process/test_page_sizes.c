@@ -173,7 +173,7 @@ static void test_process(struct fixture *fixture, const struct size *size)
 				     .file = &file,
 				     .is_file = true };
 	struct memory_budget budget = { .max_bytes = UINT64_MAX };
-	struct code_files_settings settings = { .budget = &budget, .root_fd = -1 };
+	struct code_files_settings settings = { .budget = &budget, .debug.root_fd = -1 };
 	struct process_reader reader = { .guest = &fixture->guest };
 	struct guest_file guest_file = { .guest = &fixture->guest };
 	struct process process = { 0 };

@@ -96,7 +96,7 @@ static void test_retry_shared(struct process_fixture *fixture)
  */
 static void test_put_off(struct process_fixture *fixture)
 {
-	const struct processes_settings settings = { .root_fd = -1, .walk_bytes = 1 };
+	const struct processes_settings settings = { .debug.root_fd = -1, .walk_bytes = 1 };
 	const struct space *space;
 
 	begin(fixture, MADE_TREE);
@@ -219,7 +219,7 @@ static void test_areas_bound(struct process_fixture *fixture)
  */
 static void test_budget(struct process_fixture *fixture)
 {
-	const struct processes_settings settings = { .root_fd = -1, .budget_bytes = 60000 };
+	const struct processes_settings settings = { .debug.root_fd = -1, .budget_bytes = 60000 };
 	const uint64_t later = PROCESSES_IDLE_NS + 2 * S;
 	struct vma areas[200];
 	const struct space *space;
