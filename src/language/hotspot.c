@@ -107,16 +107,16 @@ static size_t hotspot_read_native(const struct runtime_process *process,
 	return 1;
 }
 
-/* What code does to the frame before or after ADDRESS. */
+/* What is there of a frame while its method's first or last instructions run. */
 struct hotspot_edge {
 	uint64_t words; /* words of the frame from sp on, with the return address */
 	bool saved;     /* the caller's fp is in front of the return address */
 };
 
 /*
- * Whether the code at ADDRESS is on its way out: only these instructions are between it and `ret`:
- * pop rbp; a look whether the thread has to stop (openjdk macroAssembler_x86.cpp,
- * safepoint_poll()).
+ * Whether CODE is the end of a method: only `pop rbp` and a test whether the thread has to stop
+ * (openjdk macroAssembler_x86.cpp, safepoint_poll()) come before `ret`. EDGE becomes what is left
+ * of the frame.
  */
 static bool hotspot_find_exit(const uint8_t *code, size_t n, struct hotspot_edge *edge)
 {
@@ -147,7 +147,7 @@ static bool hotspot_find_exit(const uint8_t *code, size_t n, struct hotspot_edge
 	return at < n && code[at] == 0xc3;
 }
 
-/* The frame of BLOB at ADDRESS, where its code is interrupted, if it is not whole there. */
+/* Sets EDGE if BLOB's code, interrupted at ADDRESS, has only a part of its frame there. */
 static bool hotspot_find_edge(const struct runtime_process *process,
 			      const struct hotspot_blob *blob, uint64_t address,
 			      struct hotspot_edge *edge)
@@ -284,14 +284,14 @@ static bool hotspot_check_code(const struct runtime_process *process,
 	words[1] = method.pool;
 	words[2] = method.class;
 	words[3] = hotspot_pointer(process, method.class, CLASS_NAME);
-	/* the size of its code, and the numbers of its name and signature */
+	/* the method's code size, and its name's and signature's numbers in the pool */
 	words[4] = runtime_read_word(process,
 				     hotspot_at(process, method.description, CONST_CODE_SIZE));
 	*check = hash_bytes(frame->code, words, sizeof(words));
 	return true;
 }
 
-/* Writes NAME of a class as Java has it, without the address that a hidden class has in it. */
+/* Makes NAME, a class's, what Java calls the class. A hidden class loses its address. */
 static void hotspot_clean_class(char *name)
 {
 	char *address = strstr(name, "+0x");

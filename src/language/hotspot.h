@@ -62,11 +62,11 @@ enum hotspot_field {
 enum hotspot_type { TYPE_BLOCK, TYPE_CONST_METHOD, TYPE_POOL, N_HOTSPOT_TYPES };
 
 struct hotspot_layout {
-	bool known; /* the rest was read in a process */
+	bool known; /* the members below have been read in a process */
 	/* offset of a member, or address of a variable in the machine's file; -1: it has none */
 	int64_t fields[N_HOTSPOT_FIELDS];
 	uint32_t sizes[N_HOTSPOT_TYPES];
-	uint8_t excluded; /* byte values that no compressed number begins with: from 20 on, 0 */
+	uint8_t excluded; /* 1: no byte of a compressed number is 0 (from JDK 20 on); otherwise 0 */
 };
 
 /* Fills LAYOUT in. False: not all can be read now. */
@@ -86,7 +86,7 @@ static inline const struct hotspot_layout *hotspot_layout_of(const struct runtim
 struct hotspot_blob {
 	uint64_t address, code, end;
 	uint64_t name;       /* address of its C string */
-	uint64_t method;     /* the compiled method; 0: it is none */
+	uint64_t method;     /* the compiled method; 0: the code is no method's */
 	uint64_t check;      /* hash of words that tell it from another one at the same address */
 	int32_t complete;    /* code from this offset on has a frame; negative: not known */
 	int32_t frame_bytes; /* 0: not known */
@@ -101,11 +101,11 @@ bool hotspot_find_blob(const struct runtime_process *process, uint64_t address,
 /* Reads the blob at ADDRESS. */
 bool hotspot_read_blob(const struct runtime_process *process, uint64_t address,
 		       struct hotspot_blob *blob);
-#define HOTSPOT_NO_PLACE UINT32_MAX /* in runtime_frame.position: not known */
+#define HOTSPOT_NO_PLACE UINT32_MAX /* runtime_frame.position of a frame whose place is not known */
 
 /*
- * The methods of BLOB that run at ADDRESS, innermost first. INTERRUPTED: it is the next
- * instruction, otherwise a return address.
+ * The methods of BLOB that run at ADDRESS, innermost first. ADDRESS is the next instruction if
+ * INTERRUPTED, otherwise a return address.
  */
 size_t hotspot_read_scopes(const struct runtime_process *process, const struct hotspot_blob *blob,
 			   uint64_t address, bool interrupted, struct runtime_frame *frames,

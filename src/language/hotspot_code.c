@@ -21,7 +21,7 @@
 
 #define MAX_HEAPS       8
 #define MAP_FREE        0xff
-#define MAX_HOPS        256 /* a block of 8 MiB has them */
+#define MAX_HOPS        256 /* steps back in the map; a block of 8 MiB takes as many */
 #define MAX_SHIFT       20
 #define MAX_BLOB_BYTES  (64 << 20)
 #define MAX_FRAME_WORDS (1 << 16)
@@ -31,9 +31,9 @@
 #define PC_WORDS         4 /* PcDesc has four numbers of 32 bits */
 #define MAX_PCS          (1 << 20)
 #define MAX_RECORD_BYTES 16
-#define LOOP_MAX_BYTES   4096 /* a loop may be repeated in itself */
+#define LOOP_MAX_BYTES   4096 /* compilers repeat a loop's body in the loop */
 #define LOOP_READ_BYTES  1024
-#define LOOP_END_BYTES   192 /* a loop around another one ends so soon after its look */
+#define LOOP_END_BYTES   192 /* from an outer loop's test for a safepoint to its end */
 
 struct hotspot_heap {
 	uint64_t low, high, map;
@@ -280,8 +280,9 @@ bool hotspot_find_blob(const struct runtime_process *process, uint64_t address,
 /* --- methods in compiled code ----------------------------------------------------------------- */
 
 /*
- * Whether ADDRESS is in a loop that ends before END, and END in no loop around that. Compilers put
- * a look whether the thread has to stop, which is no call, into a loop around the loop.
+ * Whether ADDRESS is in a loop that ends before END, and END is not in a loop around that loop.
+ * Compilers move a loop's test whether the thread has to stop, which is no call, into a loop around
+ * it.
  */
 static bool hotspot_is_loop(const struct runtime_process *process, uint64_t address, uint64_t end)
 {
@@ -433,8 +434,8 @@ static size_t hotspot_read_record(const struct runtime_process *process,
 }
 
 /*
- * Leaves of the N FRAMES those that BEFORE has, too. The innermost one that is left is then at no
- * known place.
+ * Keeps those of the N FRAMES that the record BEFORE has as well. The innermost one that is kept is
+ * at no known place.
  */
 static size_t hotspot_keep_common(const struct runtime_process *process,
 				  const struct hotspot_scopes *scopes, uint32_t before,
@@ -458,8 +459,8 @@ static size_t hotspot_keep_common(const struct runtime_process *process,
 }
 
 /*
- * The call or safepoint that comes next tells which functions run. A loop without any can have been
- * put between those of another function: then only functions are known that are around both.
+ * The next call or safepoint tells which functions run. A loop without calls and safepoints may lie
+ * between two of another function. Then only the functions that both of those have are known.
  */
 size_t hotspot_read_scopes(const struct runtime_process *process, const struct hotspot_blob *blob,
 			   uint64_t address, bool interrupted, struct runtime_frame *frames,

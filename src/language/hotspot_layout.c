@@ -12,7 +12,7 @@
 
 #define MAX_ENTRIES    8192 /* JDK 8 to 25 have 900 to 2,100 */
 #define MAX_NAME_BYTES 48
-#define MAX_OFFSET     65536 /* larger ones are not believed */
+#define MAX_OFFSET     65536 /* larger offsets are refused */
 
 /* VMStructEntry, VMTypeEntry */
 enum {
@@ -26,7 +26,7 @@ enum {
 };
 enum { TYPE_NAME, TYPE_SUPER, TYPE_FLAG_1, TYPE_FLAG_2, TYPE_BYTES, N_TYPE_WORDS };
 
-/* The later of two entries holds where versions differ in the name. */
+/* A member that versions name differently has two entries; each version has one of them. */
 static const struct {
 	enum hotspot_field field;
 	const char *type, *name;
@@ -48,14 +48,14 @@ static const struct {
 	{ BLOB_NAME, "CodeBlob", "_name" },
 	{ BLOB_SIZE, "CodeBlob", "_size" },
 	{ BLOB_CODE, "CodeBlob", "_code_begin" },         /* 9 to 22 */
-	{ BLOB_CODE_OFFSET, "CodeBlob", "_code_offset" }, /* others */
+	{ BLOB_CODE_OFFSET, "CodeBlob", "_code_offset" }, /* other versions */
 	{ BLOB_COMPLETE, "CodeBlob", "_frame_complete_offset" },
 	{ BLOB_FRAME, "CodeBlob", "_frame_size" },
 	{ BLOB_MUTABLE, "CodeBlob", "_mutable_data" }, /* from 25 on */
 	{ BLOB_RELOCATIONS, "CodeBlob", "_relocation_size" },
 	{ COMPILED_METHOD, "CompiledMethod", "_method" }, /* 9 to 22 */
 	{ COMPILED_SCOPES, "CompiledMethod", "_scopes_data_begin" },
-	{ NMETHOD_METHOD, "nmethod", "_method" }, /* others */
+	{ NMETHOD_METHOD, "nmethod", "_method" }, /* other versions */
 	{ NMETHOD_ID, "nmethod", "_compile_id" },
 	{ NMETHOD_METADATA, "nmethod", "_metadata_offset" }, /* up to 24 */
 	{ NMETHOD_SCOPES, "nmethod", "_scopes_data_offset" },
@@ -66,7 +66,7 @@ static const struct {
 	{ CONST_POOL, "ConstMethod", "_constants" },
 	{ CONST_CODE_SIZE, "ConstMethod", "_code_size" },
 	{ CONST_FLAGS, "ConstMethod", "_flags" },        /* up to 20 */
-	{ CONST_FLAGS, "ConstMethod", "_flags._flags" }, /* others */
+	{ CONST_FLAGS, "ConstMethod", "_flags._flags" }, /* other versions */
 	{ CONST_NAME, "ConstMethod", "_name_index" },
 	{ POOL_CLASS, "ConstantPool", "_pool_holder" },
 	{ POOL_FILE, "ConstantPool", "_source_file_name_index" }, /* from 12 on */
@@ -83,7 +83,7 @@ static const char *const hotspot_types[N_HOTSPOT_TYPES] = {
 	[TYPE_POOL] = "ConstantPool",
 };
 
-/* What all versions have; without it nothing can be named. */
+/* Members that all versions have; without one of them, no method can be named. */
 static const enum hotspot_field hotspot_needed[] = {
 	ARRAY_LENGTH, ARRAY_DATA,       HEAP_MEMORY,     HEAP_MAP,    HEAP_SHIFT,    SPACE_LOW,
 	SPACE_HIGH,   BLOCK_USED,       BLOB_NAME,       BLOB_SIZE,   BLOB_FRAME,    METHOD_CONST,
@@ -147,7 +147,7 @@ static void hotspot_read_array(const struct runtime_process *process, unsigned e
 	}
 }
 
-/* The compressed numbers are others from JDK 20 on. JDK 8 says that it is version 25. */
+/* JDK 20 changed how numbers are compressed. JDK 8 says that its machine is version 25. */
 static void hotspot_find_numbers(const struct runtime_process *process,
 				 struct hotspot_layout *layout)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Lines of Java methods. After a method's bytecode comes a table of lines, if its class file has
- * one (openjdk oops/constMethod.hpp, code/compressedStream.cpp). Its entries are the distance from
- * the bytecode of the entry before, and the distance of the lines:
+ * one (openjdk oops/constMethod.hpp, code/compressedStream.cpp). An entry has two differences from
+ * the entry before, in the place in the bytecode and in the line:
  *
- *   a byte with 5 bits of the one and 3 bits of the other │ 255, two numbers with signs │ 0: end
+ *   a byte: 5 bits of place, 3 bits of line │ 255, place and line with signs │ 0: the table ends
  */
 #include "config.h"
 
@@ -45,7 +45,7 @@ static int64_t hotspot_read_signed(const struct hotspot_layout *layout, const ui
 	return (int64_t)(number >> 1) ^ -(int64_t)(number & 1);
 }
 
-/* The last entry up to PLACE holds. Entries need not be in order, so all are read. */
+/* The entry with the highest place up to PLACE has the line. Entries may be in any order. */
 static int64_t hotspot_search_lines(const struct hotspot_layout *layout, const uint8_t *bytes,
 				    size_t n, uint64_t place)
 {

@@ -142,7 +142,7 @@ bool runtime_find_recipe(const struct runtime_process *process, uint64_t thread_
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* Makes a frame of the first N_WORDS of a node. Returns false as read_frame() does. */
+/* Decodes a node of which only the first N_WORDS are there. Returns false as read_frame() does. */
 static bool runtime_read_short_frame(const struct runtime_process *process, const uint64_t *words,
 				     size_t n_words, struct runtime_frame *frame)
 {
@@ -152,7 +152,7 @@ static bool runtime_read_short_frame(const struct runtime_process *process, cons
 	return process->runtime->ops->read_frame(process, all, 0, frame);
 }
 
-/* Makes frames of nodes of N_WORDS, N_BYTES in all, that following a recipe has copied. */
+/* Decodes WORDS: N_BYTES of copied nodes that have N_WORDS each. Returns the number of frames. */
 static size_t runtime_make_frames(const struct runtime_process *process, const uint64_t *words,
 				  size_t n_words, size_t n_bytes, struct runtime_frame *frames)
 {

@@ -13,35 +13,35 @@
 struct runtime {
 	const struct language_ops *ops;
 	void *layout; /* offsets of this version's structures, from malloc(); the language's */
-	/* addresses in the file of the language's exports; 0: not there */
+	/* addresses of the language's exports in the runtime's file; 0: not there */
 	uint64_t exports[RUNTIME_MAX_EXPORTS];
 };
 
 struct language_ops {
-	const char *prefix;                       /* begins all functions' names, such as "[py] " */
+	const char *prefix;                       /* the beginning of all names: "[py] " */
 	const char *exports[RUNTIME_MAX_EXPORTS]; /* symbols; the first must be there */
-	/* patterns of functions, as fnmatch() takes them; ends with NULL */
+	/* names of the interpreter's loops: patterns for fnmatch(); ends with NULL */
 	const char *const *loops;
 	/*
 	 * Sets runtime->layout, or leaves it NULL. FILE is the runtime's, NAME its name. Returns
 	 * false if the version is not known.
 	 */
 	bool (*find_layout)(struct elf_file *file, const char *name, struct runtime *runtime);
-	/* The other functions are those of language.h. */
+	/* The functions from here on implement those of language.h with like names. */
 	/* NULL: functions are not on the thread's own stack. Otherwise, read_frame is NULL. */
 	size_t (*read_native)(const struct runtime_process *process,
 			      const struct runtime_native *native, struct runtime_frame *frames,
 			      size_t capacity);
-	bool (*prepare)(struct runtime_process *process); /* NULL: nothing is found once */
+	bool (*prepare)(struct runtime_process *process); /* NULL: a process has no state */
 	/* NULL: frame pointers lead to all callers. */
 	bool (*find_caller)(const struct runtime_process *process,
 			    const struct runtime_native *native, struct runtime_caller *caller);
 	bool (*find_recipe)(const struct runtime_process *process, uint64_t thread_pointer,
 			    struct recipe *recipe);
 	/*
-	 * Makes a frame of the copied WORDS of a node, which those of N_OUTER nodes further out
-	 * follow. In an old recording the words behind n_words_before are 0. Returns false if the
-	 * node is no function.
+	 * Decodes WORDS, the copy of a node. The words of N_OUTER nodes further out follow. In an
+	 * old recording the words from n_words_before on are 0. Returns false if the node is no
+	 * function.
 	 */
 	bool (*read_frame)(const struct runtime_process *process, const uint64_t *words,
 			   size_t n_outer, struct runtime_frame *frame);
@@ -57,9 +57,9 @@ struct language_ops {
 	uint64_t (*find_loop)(const struct runtime_process *process,
 			      const struct runtime_frame *frame);
 	unsigned n_words; /* words of each node that are copied */
-	unsigned n_words_before; /* the first ones, which old recordings have; 0: they have all */
+	unsigned n_words_before; /* the first words of a node, in old recordings; 0: all words */
 	unsigned n_outer; /* outermost nodes that are no functions */
-	/* Code of the program's main part, which is in no node; 0: it is a function. */
+	/* runtime_frame.code of the program's main part; 0: a node has the main part */
 	uint64_t main_code;
 };
 
@@ -81,7 +81,7 @@ static inline bool runtime_is_pointer(uint64_t word)
 	return word && word % sizeof(word) == 0 && !(word >> 47);
 }
 
-/* Whether the hash of a name at ADDRESS is the one that FRAME's function had in the stop. */
+/* Whether the hash at ADDRESS is still the one that the sample's stop copied for FRAME. */
 static inline bool runtime_is_same_name(const struct runtime_process *process,
 					const struct runtime_frame *frame, uint64_t address)
 {
@@ -91,7 +91,7 @@ static inline bool runtime_is_same_name(const struct runtime_process *process,
 /* Copies N bytes of the file from ADDRESS on. Returns false if not all are there. */
 bool runtime_read_file(struct elf_file *file, uint64_t address, void *bytes, size_t n);
 
-/* Copies N words from ADDRESS on of the stack that VCPU has copied. False: it has not all. */
+/* Copies N words of VCPU's copied stack, from ADDRESS on. False: the copy has not all. */
 bool runtime_read_stack(const struct sample_vcpu *vcpu, uint64_t address, uint64_t *words,
 			size_t n);
 

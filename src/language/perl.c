@@ -75,7 +75,7 @@ static bool perl_find_layout(struct elf_file *file, const char *name, struct run
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* Whether STACK is the address of a PERL_SI, the newest one. */
+/* Whether STACK is the address of the newest PERL_SI. */
 static bool perl_is_stack(const struct runtime_process *process, uint64_t stack)
 {
 	uint64_t last, previous;
@@ -163,7 +163,7 @@ static unsigned perl_read_type(const struct runtime_process *process, uint64_t s
 	return flags & SV_TYPE_MASK;
 }
 
-/* Reads the name at ADDRESS: bytes of a word, or of UTF-8, and a NUL after them. */
+/* Reads the name at ADDRESS: letters of an identifier or UTF-8, and a NUL after them. */
 static bool perl_read_name_text(const struct runtime_process *process, uint64_t address, char *text,
 				size_t capacity)
 {
@@ -219,7 +219,7 @@ static bool perl_check_code(const struct runtime_process *process,
 		*check = 0;
 		return true;
 	}
-	/* the code's first operation and its root, the name's place, and the file's name */
+	/* The words: the code's first operation and its root, CV_GV, and CV_FILE. */
 	if (perl_read_type(process, frame->code) != SV_TYPE_CV ||
 	    memory_read(process->memory, process->root, body + CV_FILE - 3 * sizeof(uint64_t),
 			words, sizeof(words)) != sizeof(words))

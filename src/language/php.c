@@ -8,8 +8,8 @@
  *
  * The members before vm_stack_top differ between versions, so these five are searched for: the page
  * size is a constant, and the three pointers lie in one page of that stack. struct
- * _zend_execute_data has had these offsets since 7.4 (Zend/zend_compile.h). The loop runs functions
- * up to one whose call has the flag ZEND_CALL_TOP.
+ * _zend_execute_data has had these offsets since 7.4 (Zend/zend_compile.h). One run of the
+ * loop ends with the function whose call has the flag ZEND_CALL_TOP.
  */
 #include "config.h"
 
@@ -194,7 +194,7 @@ static bool php_read_name(const struct runtime_process *process, const struct ru
 	return true;
 }
 
-/* An instruction has its line, which lies in its function. */
+/* Each instruction has its line. A line outside its function is refused. */
 static uint32_t php_read_line(const struct runtime_process *process,
 			      const struct runtime_frame *frame)
 {

@@ -11,9 +11,9 @@
  * glibc keeps the address of a thread's PyThreadState among the values of its pthread keys
  * (CPython Python/pystate.c, gilstate), also while the thread has given up the interpreter's lock.
  *
- * Offsets are of CPython's Include/ in the release of each version: cpython/pystate.h,
+ * Offsets come from CPython's Include/ in the release of each version: cpython/pystate.h,
  * cpython/frameobject.h, internal/pycore_frame.h, cpython/code.h, cpython/unicodeobject.h. From
- * 3.13 on _PyRuntime begins with them (internal/pycore_runtime.h, struct _Py_DebugOffsets).
+ * 3.13 on _PyRuntime begins with its offsets (internal/pycore_runtime.h, struct _Py_DebugOffsets).
  */
 #include "config.h"
 
@@ -58,7 +58,7 @@ static const struct python_layout python_layouts[] = {
 
 /* --- the version ------------------------------------------------------------------------------ */
 
-/* Where struct _Py_DebugOffsets of a version has each offset, in words. */
+/* Which word of a version's struct _Py_DebugOffsets has each offset. */
 static const struct python_debug {
 	uint16_t version;
 	uint8_t current_frame, thread_id, previous, executable, instr_ptr, owner;
@@ -69,8 +69,8 @@ static const struct python_debug {
 	{ 0x030e, 26, 27, 32, 33, 34, 36, 40, 42, 43, 44, 48, 78, 79, 80 },
 };
 enum { DEBUG_COOKIE, DEBUG_VERSION, DEBUG_FREE_THREADED, N_DEBUG_WORDS = 81 };
-#define DEBUG_MAX_OFFSET 4096 /* larger ones are not believed */
-#define COMPACT_BYTES    16   /* PyCompactUnicodeObject has so much more than PyASCIIObject */
+#define DEBUG_MAX_OFFSET 4096 /* larger offsets are refused */
+#define COMPACT_BYTES    16   /* by which PyCompactUnicodeObject is larger than PyASCIIObject */
 
 static const struct python_debug *python_find_debug(uint64_t version)
 {
@@ -81,8 +81,8 @@ static const struct python_debug *python_find_debug(uint64_t version)
 }
 
 /*
- * Reads the layout that _PyRuntime describes. Returns false if it describes none, or one without a
- * global lock, whose objects begin otherwise.
+ * Reads the layout that _PyRuntime describes. Returns false if there is no description, or if
+ * Python was built without a global lock: its objects begin otherwise.
  */
 static bool python_read_debug_offsets(struct elf_file *file, uint64_t address,
 				      struct python_layout *layout)
@@ -154,10 +154,10 @@ static bool python_find_layout(struct elf_file *file, const char *name, struct r
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-#define PYTHON_MAX_SHIMS 4 /* frames that are no function, before the first function */
+#define PYTHON_MAX_SHIMS 4 /* frames without a function, inside the innermost function's */
 #define OB_TYPE          8
-#define STRING_HASH      8 /* PyASCIIObject.hash, behind its length; interned strings have one */
-/* 3.14 has flags in the low bits (internal/pycore_stackref.h). */
+#define STRING_HASH      8 /* PyASCIIObject.hash, from its length on; interned strings have it */
+/* In 3.14 the low bits of a code object's address are flags (internal/pycore_stackref.h). */
 #define CODE_ADDRESS(word) ((word) & ~7ULL)
 
 /* Whether CODE is the address of a code object. */

@@ -5,18 +5,21 @@
 
 #include "language/language_ops.h"
 
-/* Which frame is the outermost one of a call of the loop. */
+/* Which frame is the outermost one that one call of the interpreter's loop runs. */
 enum python_entry {
-	ENTRY_EACH,    /* every frame */
-	ENTRY_FLAGGED, /* one whose byte `owner` is not 0 */
-	ENTRY_C_FRAME, /* the one before a frame that the C stack owns, which is no function */
+	ENTRY_EACH,    /* each frame */
+	ENTRY_FLAGGED, /* a frame whose byte `owner` is not 0 */
+	ENTRY_C_FRAME, /* a frame whose caller is no function: the C stack owns it */
 };
 #define FRAME_OWNED_BY_CSTACK 3
 
 /* Offsets in the structures of one version. */
 struct python_layout {
 	uint16_t version; /* 0x030b for 3.11 */
-	/* In PyThreadState. `current` leads to the frame, through `current_in` unless NOT_THERE. */
+	/*
+	 * In PyThreadState. `current` leads to the innermost frame, or to a structure that has the
+	 * frame's address at `current_in`.
+	 */
 	struct {
 		uint16_t id, current, current_in;
 	} thread;

@@ -4,7 +4,7 @@
  * (CPython Objects/lnotab_notes.txt, locations.md):
  *
  *   up to 3.9   pairs: bytes of instructions, and the change of the line at their end
- *   3.10        pairs: bytes of instructions, and the change of the line at their begin; -128: none
+ *   3.10        pairs: bytes of instructions, and the change of the line at their start; -128: none
  *   3.11 ...    entries: a byte with bit 7 set, which tells the kind and how many instructions,
  *               and bytes without bit 7. The change of the line is in the kind, or a number of 6
  *               bits a byte, the lowest ones first, whose lowest bit is its sign
@@ -31,9 +31,9 @@
 /* A table that is being read. */
 struct python_lines {
 	const struct runtime_process *process;
-	uint64_t at, end; /* addresses: behind the chunk, behind the table */
+	uint64_t at, end; /* addresses: the chunk's end, the table's end */
 	uint8_t chunk[LINES_CHUNK_BYTES];
-	size_t used, n; /* bytes of the chunk */
+	size_t used, n; /* bytes of the chunk: read by the caller, and in all */
 };
 
 static bool python_lines_begin(struct python_lines *lines, const struct runtime_process *process,
@@ -70,7 +70,7 @@ static bool python_lines_next(struct python_lines *lines, uint8_t *byte)
 	return true;
 }
 
-/* Reads pairs up to the instruction at OFFSET; *LINE is that of the first one. */
+/* *LINE is the function's first line, and becomes the line of the instruction at OFFSET. */
 static bool python_lines_by_pairs(struct python_lines *lines, uint64_t offset, bool at_begin,
 				  int64_t *line)
 {
@@ -102,7 +102,7 @@ static int64_t python_lines_number(struct python_lines *lines)
 	return number & 1 ? -(int64_t)(number >> 1) : (int64_t)(number >> 1);
 }
 
-/* Reads entries up to the instruction at OFFSET; *LINE is that of the first one. */
+/* *LINE is the function's first line, and becomes the line of the instruction at OFFSET. */
 static bool python_lines_by_entries(struct python_lines *lines, uint64_t offset, int64_t *line)
 {
 	uint64_t end = 0;

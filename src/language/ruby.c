@@ -38,8 +38,9 @@ enum { FRAME_PC, FRAME_SP, FRAME_ISEQ, FRAME_SELF, FRAME_EP };
 
 /*
  * An environment, to which a frame's ep points (vm_core.h, VM_ENV_DATA_INDEX_*). Words before that
- * address: a block's parent environment, with flags in its low bits, and the method entry. One that
- * outlives its frame is on the heap, and the word after the address has the object that keeps it.
+ * address: a block's parent environment, with flags in its low bits, and the method entry. An
+ * environment that outlives its frame is on the heap. The word after the address then has the
+ * object that keeps the environment.
  */
 #define ENVIRONMENT_PARENT 8
 #define ENVIRONMENT_METHOD 16
@@ -170,7 +171,7 @@ static uint64_t ruby_read_owner(const struct runtime_process *process, uint64_t 
 	return words[METHOD_OWNER];
 }
 
-/* ruby_find_owner() for the environment at ADDRESS, which has outlived its frame. */
+/* Does what ruby_find_owner() does, for the environment at ADDRESS, which outlived its frame. */
 static uint64_t ruby_find_kept_owner(const struct runtime_process *process, uint64_t address)
 {
 	for (unsigned i = 0; i < RUBY_MAX_PARENTS && runtime_is_pointer(address); i++) {
@@ -219,7 +220,7 @@ static bool ruby_read_frame(const struct runtime_process *process, const uint64_
 {
 	frame->code = words[WORD_ISEQ];
 	frame->position = words[WORD_PC];
-	/* A frame without pc is a binding's; one whose code is no iseq is a block of C. */
+	/* A frame without pc is a binding's; a frame whose code is no iseq is a block of C. */
 	frame->outermost = !frame->position || !ruby_is_iseq(process, frame->code);
 	if (!frame->outermost)
 		frame->owner = ruby_find_owner(process, words, n_outer);
@@ -233,7 +234,7 @@ static bool ruby_check_code(const struct runtime_process *process,
 {
 	uint64_t words[2], body = runtime_read_word(process, frame->code + ISEQ_BODY);
 
-	/* the kind of function, its size, and where its instructions are */
+	/* The words: the kind of function, its size, and where its instructions are. */
 	if (!ruby_is_iseq(process, frame->code) ||
 	    memory_read(process->memory, process->root, body, words, sizeof(words)) !=
 		    sizeof(words))

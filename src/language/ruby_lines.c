@@ -2,10 +2,11 @@
 /*
  * The line that a frame of Ruby executes. struct rb_iseq_constant_body has, some words behind the
  * function's names, its struct iseq_insn_info: an array of entries that begin with a line, and a
- * table from instructions to entries (iseq.c, struct succ_index_table). That table has a bit for
- * each instruction; as many entries have begun as bits are set up to there:
+ * table from instructions to entries (iseq.c, struct succ_index_table). The table has a bit for
+ * each instruction. An instruction's entry has the number of bits that are set up to the
+ * instruction:
  *
- *   imm_part   6 words: 9 numbers of 7 bits each, the counts up to each of the first 54
+ *   imm_part   6 words: 9 numbers of 7 bits each, the counts up to the first 54 instructions
  *   succ_part  blocks of 512 instructions: the count before, the counts before each further 64,
  *              the bits
  */
@@ -14,7 +15,7 @@
 #include "language/ruby_objects.h"
 
 #define BODY_SIZE        4  /* number of words of instructions */
-#define INFO_SEARCHED    12 /* words behind the names in which the table is searched for */
+#define INFO_SEARCHED    12 /* words after the names, in which the struct is searched for */
 #define FIRST_COUNTED    54 /* instructions that the first part counts */
 #define COUNTED_PER_WORD 9
 #define COUNT_BITS       7

@@ -16,8 +16,8 @@
 #define BODY_SEARCHED   48
 
 /*
- * A class: since 3.2, the words that may name it, after its superclass. Before, the address of its
- * classext, and the words of that which may be tables of variables.
+ * Words of a class. Since 3.2 some of the words after its superclass have its name. Before 3.2 it
+ * has the address of its classext, whose first words may be tables of variables.
  */
 #define CLASS_FIRST_WORD 3
 #define CLASS_WORDS      20
@@ -125,18 +125,18 @@ static bool ruby_is_constant(const char *text)
 	return true;
 }
 
-/* What is known of a class: its name, and the class whose singleton it is. */
+/* A class's name, and the class whose singleton it is. */
 struct ruby_class {
 	uint64_t address;
 	uint64_t name; /* a string; 0: anonymous */
-	uint64_t of;   /* 0: it is no singleton of a class or module */
+	uint64_t original; /* class or module whose singleton this is; 0: it is no singleton */
 };
 
 /*
- * Looks at a value that the class has, which may be the object whose singleton the class is. That
- * object alone, among all that a class refers to, has CLASS as its own class.
+ * Tries VALUE, a word of CLASS: it may be the class's name, or the object whose singleton the class
+ * is. Among all that a class refers to, only that object has CLASS as its own class.
  */
-static void ruby_see_value(const struct runtime_process *process, uint64_t value,
+static void ruby_try_value(const struct runtime_process *process, uint64_t value,
 			   struct ruby_class *class)
 {
 	unsigned type = VALUE_TYPE(ruby_read_flags(process, value));
@@ -147,11 +147,11 @@ static void ruby_see_value(const struct runtime_process *process, uint64_t value
 		class->name = value;
 	if ((type == T_CLASS || type == T_MODULE) && value != class->address &&
 	    runtime_read_word(process, value + OBJECT_CLASS) == class->address)
-		class->of = value;
+		class->original = value;
 }
 
-/* Looks at the variables of a class in TABLE, a struct st_table, which programs cannot name. */
-static void ruby_see_table(const struct runtime_process *process, uint64_t table,
+/* Tries the variables of a class in TABLE, a struct st_table, that programs cannot name. */
+static void ruby_try_table(const struct runtime_process *process, uint64_t table,
 			   struct ruby_class *class)
 {
 	uint64_t words[N_TABLE_WORDS], entry[N_ENTRY_WORDS];
@@ -163,7 +163,7 @@ static void ruby_see_table(const struct runtime_process *process, uint64_t table
 		if (ruby_read_words(process, words[TABLE_ENTRIES] + i * sizeof(entry), entry,
 				    N_ENTRY_WORDS) &&
 		    ID_IS_LOCAL(entry[ENTRY_KEY]))
-			ruby_see_value(process, entry[ENTRY_VALUE], class);
+			ruby_try_value(process, entry[ENTRY_VALUE], class);
 }
 
 /*
@@ -184,9 +184,9 @@ static void ruby_read_class(const struct runtime_process *process, uint64_t addr
 	if (!ruby_read_words(process, ext, words, embedded ? CLASS_WORDS : CLASS_TABLES))
 		return;
 	for (unsigned i = CLASS_FIRST_WORD; embedded && i < CLASS_WORDS; i++)
-		ruby_see_value(process, words[i], class);
+		ruby_try_value(process, words[i], class);
 	for (unsigned i = 0; !embedded && i < CLASS_TABLES; i++)
-		ruby_see_table(process, words[i], class);
+		ruby_try_table(process, words[i], class);
 }
 
 /* Writes "Third#", or "Third." for a singleton of Third, or nothing for an anonymous class. */
@@ -198,9 +198,9 @@ static void ruby_read_class_name(const struct runtime_process *process, uint64_t
 
 	*text = '\0';
 	ruby_read_class(process, address, &class);
-	if (class.of) {
+	if (class.original) {
 		separator = ".";
-		ruby_read_class(process, class.of, &class);
+		ruby_read_class(process, class.original, &class);
 	}
 	if (class.name && ruby_read_string(process, class.name, text, capacity - 1))
 		strcat(text, separator);

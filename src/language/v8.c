@@ -32,10 +32,10 @@ enum { EXPORT_FUNCTION_TYPE };
 
 #define V8_MAX_NAMES 3
 
-/* A number of the description. Versions have given it different names. */
+/* A number that V8's library exports. Versions give the number different names. */
 struct v8_number {
-	size_t place;  /* in struct v8_layout */
-	int otherwise; /* for versions that do not tell it; 0: all do */
+	size_t place;  /* offset in struct v8_layout */
+	int otherwise; /* the value in versions that do not export it; 0: all versions do */
 	const char *names[V8_MAX_NAMES];
 };
 
@@ -65,7 +65,7 @@ static const struct v8_number v8_numbers[] = {
 	       "v8dbg_class_Code__instruction_start__uintptr_t"),
 	NUMBER_OR(40, code_start, "v8dbg_class_Code__instruction_start__Address"),
 	NUMBER_OR(56, code_size, "v8dbg_class_Code__instruction_size__int"),
-	/* 16 bytes before the wrapper, or where versions without a wrapper have it */
+	/* 16 bytes before the wrapper; versions without a wrapper have the data at 32 - 16 */
 	NUMBER_OR(32, code_data, "v8dbg_class_Code__wrapper__Tagged_CodeWrapper_"),
 	NUMBER_OR(6, deopt_shared, "v8dbg_DeoptimizationDataSharedFunctionInfoIndex",
 		  "v8dbg_DeoptimizationDataWrappedSharedFunctionInfoIndex"),
@@ -75,7 +75,7 @@ static const struct v8_number v8_numbers[] = {
 #define N_NUMBERS (sizeof(v8_numbers) / sizeof(v8_numbers[0]))
 
 #define V8_MAX_NUMBER     4096
-#define V8_FUNCTION_TYPES 16 /* that follow that of a plain function: classes, arrays, ... */
+#define V8_FUNCTION_TYPES 16 /* types after the plain function's: classes, arrays, ... */
 
 static bool v8_read_number(struct elf_file *file, const struct v8_number *number,
 			   struct v8_layout *layout)
@@ -138,10 +138,10 @@ static bool v8_find_layout(struct elf_file *file, const char *name, struct runti
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* Words below the frame pointer. */
+/* The words of a frame up to its frame pointer. */
 enum { FRAME_BYTECODE, FRAME_EARLY_BYTECODE, FRAME_FUNCTION, FRAME_CONTEXT, N_FRAME_WORDS };
 
-#define V8_DATA_WORDS 8 /* searched in an object that may have the BytecodeArray */
+#define V8_DATA_WORDS 8 /* words of an object, in which a BytecodeArray is searched for */
 
 /* Whether DATA, which SharedFunctionInfo has, is BYTECODE, or code that was made from it. */
 static bool v8_has_bytecode(const struct runtime_process *process, uint64_t data, uint64_t bytecode)
@@ -185,8 +185,8 @@ static uint64_t v8_find_shared(const struct runtime_process *process, uint64_t w
 }
 
 /*
- * The SharedFunctionInfo of the function that the interpreter runs, if its frame has the function's
- * BytecodeArray; 0: it has not. Most frames have the very one.
+ * Returns SHARED if its function is built in, or if the frame's WORDS have its BytecodeArray;
+ * otherwise 0. The first test needs no types, and most frames pass it.
  */
 static uint64_t v8_match_frame(const struct runtime_process *process, const uint64_t *words,
 			       uint64_t shared)
@@ -268,20 +268,20 @@ static size_t v8_read_native(const struct runtime_process *process,
 		return v8_read_builtin(process, native, frames);
 	if (!v8_find_code(process, native->address - !native->interrupted, &code))
 		return 0;
-	/* The interrupted instruction has more than a byte, or ends where the next one begins. */
+	/* The position in front of a return address counts, or that at the next instruction. */
 	n = v8_read_code_frames(process, &code, native->address + native->interrupted, frames,
 				capacity);
 	if (n)
 		return n;
 	bytecode = v8_find_code_bytecode(process, &code);
 	if (!bytecode && v8_read_words(native, words))
-		bytecode = v8_find_bytecode(process, words); /* V8 9 has it only there */
+		bytecode = v8_find_bytecode(process, words); /* in V8 9 only the frame has it */
 	return bytecode ? v8_read_baseline(process, native, bytecode, frames) : 0;
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* That this is a SharedFunctionInfo was seen when the frame was read. */
+/* v8_read_native() has checked that frame->code is a SharedFunctionInfo. */
 static bool v8_check_code(const struct runtime_process *process, const struct runtime_frame *frame,
 			  uint64_t *check)
 {

@@ -18,15 +18,14 @@ struct v8_layout {
 	int scope_variables, scope_n_variables; /* members of ScopeInfo */
 	/* Code: the type of the object before the instructions, and its size */
 	int code, code_header;
-	int code_apart; /* that object has not the members, but their object */
+	int code_apart; /* 1: that object has the address of the one with the members below */
 	int code_start, code_size, code_data; /* members */
 	int deopt_shared, deopt_literals;     /* elements of DeoptimizationData */
 };
 
-#define V8_TAG 1 /* in the address of an object */
+#define V8_TAG 1 /* added to the address of an object */
 
-/* Members that are at the same place in all of these versions. */
-#define V8_SHARED_DATA 8
+#define V8_SHARED_DATA 8 /* offset of a member of SharedFunctionInfo in all these versions */
 
 static inline const struct v8_layout *v8_layout_of(const struct runtime_process *process)
 {

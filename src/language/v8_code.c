@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Code that V8 has compiled. An object of the heap has the instructions, and what they were
- * compiled from (v8 src/objects/code.h). Since V8 11 that is in two objects:
+ * compiled from (v8 src/objects/code.h). Since V8 11 there are two objects:
  *
  *   up to 10   Code: map, ..., size │ instructions
  *   since 11   InstructionStream: map, Code │ instructions      Code: ..., start, size
  *
  * Sparkplug's code has the BytecodeArray. Code of Maglev and TurboFan has DeoptimizationData, with
- * the function, and with those that were put into it (src/objects/deoptimization-data.h):
+ * the function and the functions inlined into it (src/objects/deoptimization-data.h):
  *
  *   source positions       place in the code ─► position, and which inlined function has it
  *   inlining positions     inlined function ─► function, and the position of its call
@@ -20,12 +20,12 @@
 
 #define CODE_ALIGNMENT  32 /* the first instruction's, at least */
 #define CODE_MAX_BYTES  (256 << 10)
-#define CODE_LAST_BYTES 64 /* from the place that has the last call's position to its end */
+#define CODE_LAST_BYTES 64 /* how far behind its place the table's last entry holds */
 #define TABLE_MAX_BYTES (16 << 10)
 #define ARRAY_LENGTH    8 /* in the upper half */
 #define ARRAY_FIRST     16
 #define WRAPPER_SHARED  8
-#define WEAK_TAG        2 /* in references that do not keep an object alive */
+#define WEAK_TAG        2 /* set in references that do not keep an object alive */
 
 #define POSITION_TEXT    1 /* the first of 30 bits: the character of the script's text, plus 1 */
 #define POSITION_INLINED 31 /* the first of 16 bits: the number of the inlined function, plus 1 */
@@ -55,7 +55,7 @@ static bool v8_read_code(const struct runtime_process *process, uint64_t address
 	return true;
 }
 
-/* The object's words may be anywhere: its header is searched for, from the address backwards. */
+/* Nothing tells where the code's object begins, so its header is searched for backwards. */
 bool v8_find_code(const struct runtime_process *process, uint64_t address, struct v8_code *code)
 {
 	uint64_t words[GUEST_PAGE_SIZE / sizeof(uint64_t) + 2], first = UINT64_MAX;
@@ -142,11 +142,11 @@ static bool v8_take_number(struct v8_table *table, int64_t *number)
 /*
  * Finds the position of the instruction in front of OFFSET in the code. Each entry of the table has
  * the distance in the code from the entry before, negative where no statement begins, and the
- * distance of the positions (v8 src/codegen/source-position-table.cc). It holds up to the next. The
- * first entry is for the first instruction; since V8 8 its distance is counted from -1.
+ * distance of the positions (v8 src/codegen/source-position-table.cc). An entry holds up to the
+ * next one. The first one is for the first instruction; since V8 8 its distance is counted from -1.
  *
- * Behind all calls, from EXITS on, is code that leaves for the interpreter. When V8 gives up code
- * that runs, it lets its calls return there. Then it is not known which call it was.
+ * From EXITS on, behind all calls, is code that goes on in the interpreter. When V8 gives up code
+ * that is running, it makes the code's calls return there. Which call it was is then not known.
  */
 static bool v8_search_table(struct v8_table table, uint32_t offset, uint64_t exits,
 			    uint64_t *position)
@@ -186,13 +186,13 @@ static bool v8_find_position(const struct runtime_process *process, const struct
 			       v8_is_small(exits) ? exits >> 32 : 0, position);
 }
 
-/* Which inlined function has POSITION; below 0: none. */
+/* The number of the inlined function that has POSITION; negative: none has it. */
 static int v8_inlined_of(uint64_t position)
 {
 	return (int)(position >> POSITION_INLINED & 0xffff) - 1;
 }
 
-/* What a frame with POSITION keeps of it. */
+/* The place in the script's text that POSITION has, as runtime_frame.position keeps it. */
 static uint64_t v8_text_of(uint64_t position)
 {
 	return position >> POSITION_TEXT & 0x3fffffff;
@@ -217,8 +217,8 @@ static bool v8_read_call(const struct runtime_process *process, uint64_t calls, 
 }
 
 /*
- * Adds the function that has *POSITION and those that call it, which are all in the code of DATA.
- * *POSITION becomes that of the outermost one's call.
+ * Adds the inlined function that has *POSITION, and the inlined functions around it. *POSITION
+ * becomes the position of the outermost one's call.
  */
 static size_t v8_add_inlined(const struct runtime_process *process, uint64_t data,
 			     uint64_t *position, struct runtime_frame *frames, size_t capacity)

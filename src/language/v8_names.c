@@ -24,7 +24,7 @@
 #define SCRIPT_SOURCE       8
 #define SCRIPT_NAME         16
 #define SCOPE_MAX_VARIABLES 65536
-#define SCOPE_WORDS         8           /* that are searched for names and positions */
+#define SCOPE_WORDS         8           /* words after the variables, searched for names */
 #define PATH_CHARACTERS     80          /* each has three bytes at most */
 #define V8_MAX_SOURCE       (256 << 10) /* characters that are searched for ends of lines */
 
@@ -114,7 +114,7 @@ static size_t v8_add_text(const struct runtime_process *process, const struct v8
 bool v8_read_string(const struct runtime_process *process, uint64_t word, char *name,
 		    size_t capacity)
 {
-	uint64_t rest[STRING_MAX_DEPTH]; /* parts that follow */
+	uint64_t rest[STRING_MAX_DEPTH]; /* strings to add; the next one is last */
 	unsigned depth = 0, steps = 0;
 	struct v8_text text;
 	size_t n = 0;
@@ -177,8 +177,8 @@ struct v8_scope {
 };
 
 /*
- * Finds the first word after the variables: their names, and a number for each. Where there are
- * many, one object has all of the names.
+ * Finds the first word after the variables: their names, and a number for each. A scope with many
+ * variables has one object with all names.
  */
 static uint64_t v8_find_scope_end(const struct runtime_process *process, uint64_t scope)
 {
@@ -200,8 +200,8 @@ static bool v8_is_range(const uint64_t *at)
 }
 
 /*
- * Finds the name, or the other one, which tells where the function was assigned, in the N words
- * after the variables; and the first positions after the names, unless the start is known.
+ * Searches WORDS, the N words after the variables. The first string is the function's name, or
+ * tells where the function was assigned. The first positions after it are the function's.
  */
 static void v8_search_scope(const struct runtime_process *process, const uint64_t *words, size_t n,
 			    struct v8_scope *found)
@@ -244,7 +244,7 @@ static bool v8_read_scope(const struct runtime_process *process, uint64_t scope,
 	return true;
 }
 
-/* Reads the path WORD, the end of a long one. */
+/* Reads the path WORD. A long path loses its beginning. */
 static void v8_read_path(const struct runtime_process *process, uint64_t word,
 			 struct runtime_name *name)
 {

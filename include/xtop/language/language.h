@@ -11,7 +11,7 @@
  *
  * Some languages keep their functions on the thread's own stack, and have no recipe:
  *
- *   runtime_prepare()         a process ─► what is found once
+ *   runtime_prepare()         a process ─► its state, which is found once
  *   runtime_read_native()     a frame of the stack ─► code objects, innermost first
  *   runtime_find_caller()     a frame without unwind tables ─► where its caller's registers are
  *
@@ -52,10 +52,10 @@ typedef struct runtime_step runtime_decode_fn(const uint8_t *bytes, size_t n, ui
 /* A process that runs a runtime. */
 struct runtime_process {
 	const struct runtime *runtime;
-	uint64_t bias; /* added to an address in the runtime's file gives the address in memory */
+	uint64_t bias; /* an address in memory minus the address in the runtime's file */
 	struct memory *memory;
 	struct memory_root root;
-	void *state; /* from malloc(); what runtime_prepare() has found; NULL: nothing yet */
+	void *state; /* what runtime_prepare() has found, from malloc(); NULL: nothing yet */
 	runtime_decode_fn *decode; /* reads an instruction; NULL: nobody can */
 };
 
@@ -70,12 +70,12 @@ bool runtime_find_recipe(const struct runtime_process *process, uint64_t thread_
 /* A frame of the interpreter. */
 struct runtime_frame {
 	uint64_t code; /* address of what describes the function; identifies it in the process */
-	uint64_t position; /* where the frame is in the function, as its language counts */
+	uint64_t position; /* place in the function, as its language counts places */
 	uint64_t owner; /* the class that has the method, if a method of Ruby runs; otherwise 0 */
-	uint64_t seen;  /* a word of what is at `code`, from the same stop; 0: not known */
+	uint64_t seen;  /* a word at `code` that the sample's stop copied; 0: not known */
 	/*
-	 * A hash of the function's name, from the stop of the sample; 0: not known. The name is
-	 * read later, and another function may lie at `code` then.
+	 * A hash of the function's name that the sample's stop copied; 0: not known. The name is
+	 * read later, and another function may lie at `code` by then.
 	 */
 	uint64_t name_hash;
 	bool outermost;    /* the outermost frame that one call of the interpreter's loop runs */
@@ -93,7 +93,7 @@ struct runtime_native {
 	uint64_t frame_pointer;         /* 0: not known */
 	bool interrupted;               /* `address` is the next instruction */
 	bool compiled;                  /* the code is in no file */
-	bool linked; /* the caller has another frame pointer; for runtime_read_native() */
+	bool linked; /* the frame has a frame pointer of its own; for runtime_read_native() */
 };
 
 /* Where a frame's caller and its registers are. */
@@ -105,11 +105,11 @@ struct runtime_caller {
 
 /* Whether the functions of the runtime's programs are on the threads' own stacks. */
 bool runtime_is_native(const struct runtime *runtime);
-/* Finds what is found once of a process. False: it cannot be found now. */
+/* Finds process->state, once for each process. False: it cannot be found now. */
 bool runtime_prepare(struct runtime_process *process);
 /*
- * The functions that run in the frame NATIVE, innermost first, at most CAPACITY; 0: it runs code
- * that is none of the program.
+ * The functions that run in the frame NATIVE, innermost first, at most CAPACITY; 0: the frame's
+ * code is not the program's.
  */
 size_t runtime_read_native(const struct runtime_process *process,
 			   const struct runtime_native *native, struct runtime_frame *frames,
@@ -119,8 +119,8 @@ bool runtime_find_caller(const struct runtime_process *process, const struct run
 			 struct runtime_caller *caller);
 
 /*
- * Follows RECIPE now, for a thread that does not run and has THREAD_POINTER, and makes its frames
- * as runtime_read_frames() does.
+ * Follows RECIPE now, for a thread that is not running and has THREAD_POINTER. Gives its frames as
+ * runtime_read_frames() does.
  */
 size_t runtime_follow_frames(const struct runtime_process *process, const struct recipe *recipe,
 			     uint64_t thread_pointer, struct runtime_frame *frames);
@@ -147,12 +147,12 @@ uint32_t runtime_read_line(const struct runtime_process *process,
 			   const struct runtime_frame *frame);
 
 /*
- * An address in the function that runs FRAME's function in a loop, for files whose symbols do not
- * name it; 0: not known.
+ * An address in the interpreter's loop that runs FRAME's function, for files whose symbols do not
+ * name the loop; 0: not known.
  */
 uint64_t runtime_find_loop(const struct runtime_process *process,
 			   const struct runtime_frame *frame);
-/* Whether NAME is one that runtime_read_name() gives: "[py] Shop.total". */
+/* Whether NAME is a program's function, as runtime_read_name() names it: "[py] Shop.total". */
 bool runtime_names_program(const char *name);
 /*
  * Whether NAME is a runtime's function that runs a program's functions in a loop. Frames of this
