@@ -9,7 +9,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define DISK_ROOM_PART  20 /* one part of so many stays free */
+#define DISK_ROOM_PART  20 /* 1/20 of a file system stays free */
 #define DISK_ROOM_SPARE (1ULL << 30)
 #define DISK_ROOM_LEAST (256ULL << 20)
 
@@ -20,7 +20,7 @@ uint64_t disk_room_spare(uint64_t total)
 	return part < DISK_ROOM_SPARE ? part : DISK_ROOM_SPARE;
 }
 
-/* Where the streams end: a file to which the shell appends must not be full already. */
+/* The largest file behind a standard stream. The shell may append to one that is large already. */
 static uint64_t disk_room_streams(void)
 {
 	uint64_t most = 0;

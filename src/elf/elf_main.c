@@ -9,7 +9,7 @@
  *            (glibc sysdeps/aarch64/start.S: in programs at fixed addresses a jump to main() stands
  *            there; GNU ld writes the address into the GOT of the file)
  *
- * The first of these instructions counts whose address lies in code and is not that of the entry.
+ * The first such instruction counts that gives an address in code other than the entry.
  */
 #include "config.h"
 
@@ -28,7 +28,7 @@ static uint32_t main_u32(const uint8_t *at)
 	return le32toh(value);
 }
 
-/* Whether the file loads ADDRESS to run it, and not as the entry itself. 0 is no address. */
+/* Whether ADDRESS is in code that the file loads, and is not the entry. 0 is no address. */
 static bool main_is_code(const struct elf_file *file, uint64_t address)
 {
 	for (size_t i = 0; i < file->n_segments; i++) {
@@ -74,7 +74,7 @@ static bool main_decode_adrp(uint32_t code, uint64_t place, uint64_t *page)
 	return (code & 0x9f00001f) == 0x90000000;
 }
 
-/* Where a jump at ADDRESS leads, or behind a NOP or BTI there; ADDRESS if there is other code. */
+/* Follows a jump, NOP or BTI at ADDRESS. Returns ADDRESS if other code is there. */
 static uint64_t main_follow_arm64(struct elf_file *file, uint64_t address)
 {
 	uint64_t words = main_read_word(file, address);

@@ -13,7 +13,7 @@
 /* How a format's text begins. */
 struct foreign_mark {
 	const char *start;
-	const char *inside; /* also in the text, within FOREIGN_LOOK_BYTES; NULL: nothing */
+	const char *inside; /* what the first FOREIGN_LOOK_BYTES have as well; NULL: nothing */
 	const char *is;     /* completes "FILE: is" */
 };
 
@@ -38,7 +38,7 @@ static const struct {
 	FOREIGN_BYTES("# callgrind format", "callgrind's: " SPEEDSCOPE_EXPORTS),
 };
 
-/* They are looked for where a text's first line is that is no comment. */
+/* A text is compared with these from its first line that is no comment. */
 static const struct foreign_mark foreign_texts[] = {
 	{ "<?xml", "<svg", "a picture, no profile" },
 	{ "<svg", NULL, "a picture, no profile" },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Private to import/: files of other tools that xtop does not read. They are refused by name, and
- * the message says which program makes of them what xtop reads.
+ * the message says which program turns them into a file that xtop reads.
  */
 #ifndef IMPORT_FOREIGN_FORMATS_H
 #define IMPORT_FOREIGN_FORMATS_H

@@ -60,9 +60,9 @@ struct exits_pair {
 
 /* What is known of one physical CPU. */
 struct exits_cpu {
-	bool is_known; /* who runs there */
+	bool is_known; /* the vCPU that runs there is known */
 	uint16_t domid, vcpu;
-	bool is_out; /* an exit has begun */
+	bool is_out; /* an exit has begun, and has not ended */
 	struct exit_reason reason;
 	uint64_t address, begin;
 	uint32_t left[EXITS_WORDS]; /* the beginning of a record whose end has not come */
@@ -74,8 +74,8 @@ struct exits {
 	uint32_t domid;
 	double ns_per_cycle;
 	bool is_vmx;
-	uint64_t first, newest; /* TSC, since Xen began to trace the last time; 0: no record yet */
-	double past_ns;         /* how long Xen has traced before that */
+	uint64_t first, newest; /* TSC of records since Xen last began to trace; 0: none yet */
+	double past_ns;         /* how long Xen had traced before it last began */
 	double last_span_ns, live_span_ns;
 	uint64_t records, lost, bad, refused;
 	size_t n_entries, n_pairs, n_named;
@@ -222,7 +222,7 @@ static void exits_weigh(struct exits_weight *weight, double ns)
 	weight->ns += ns;
 }
 
-/* What a batch of records is added with. */
+/* Records of one CPU that are being added, and who names the code in them. */
 struct exits_batch {
 	struct exits *exits;
 	struct exits_cpu *cpu;
@@ -300,7 +300,7 @@ static void exits_add_exit(const struct exits_batch *batch, const struct exits_r
 		cpu->address |= (uint64_t)record->words[2] << 32;
 }
 
-/* Whether the first word of the handler's record is a number to tell exits apart by. */
+/* Whether the first word of EVENT's record tells exits apart, as the number of an MSR does. */
 static bool exits_has_number(uint32_t event)
 {
 	switch (event) {
@@ -320,7 +320,7 @@ static bool exits_has_number(uint32_t event)
 	}
 }
 
-/* The handler's first word tells what the exit was for; the first handler counts. */
+/* The first word of the first handler's record tells what the exit was for. */
 static void exits_add_handler(const struct exits_batch *batch, const struct exits_record *record)
 {
 	struct exits_cpu *cpu = batch->cpu;
@@ -333,7 +333,7 @@ static void exits_add_handler(const struct exits_batch *batch, const struct exit
 	cpu->reason.handler = event;
 	if (!record->n || !exits_has_number(event))
 		return;
-	/* The handler tells all: where Xen emulates an instruction, the exit's code is another. */
+	/* The handler names the exit alone: codes differ where Xen emulates an instruction. */
 	cpu->reason.code = 0;
 	cpu->reason.detail = record->words[0];
 }
@@ -347,8 +347,8 @@ static uint64_t exits_read_address(const struct exits_record *record, size_t at,
 }
 
 /*
- * An entry from a PV guest. Its record begins with the instruction's address, but that of a
- * page-table write has the entry's new value, of 64 bits, and the entry's address before it.
+ * Adds an entry from a PV guest. The record begins with the instruction's address. The record of a
+ * write to a page table has the new value (64 bits) and the written address before that.
  */
 static void exits_add_pv(const struct exits_batch *batch, const struct exits_record *record)
 {
@@ -427,7 +427,7 @@ static void exits_add_record(const struct exits_batch *batch, const struct exits
 		exits_add_pv(batch, record);
 	if (event != EVENT_LOST)
 		return;
-	/* What came before may have been the beginning of what never came. */
+	/* The lost records may have ended an exit or a wait that had begun. */
 	exits->lost += record->n ? record->words[0] : 1;
 	batch->cpu->is_out = false;
 	run_waits_add(&exits->waits,
@@ -436,8 +436,8 @@ static void exits_add_record(const struct exits_batch *batch, const struct exits
 }
 
 /*
- * Adds the record that begins WORDS, of which there are N. Returns its length in words; 0: its end
- * has not come.
+ * Adds the first record of N WORDS. Returns the record's length in words; 0: a part of the record
+ * is not there yet.
  */
 static size_t exits_take_record(const struct exits_batch *batch, const uint32_t *words, size_t n)
 {
@@ -457,7 +457,7 @@ static size_t exits_take_record(const struct exits_batch *batch, const uint32_t 
 	return length;
 }
 
-/* Completes the record whose beginning came last time. Returns how many bytes that took. */
+/* Completes the record that the last batch began. Returns how many BYTES belong to it. */
 static size_t exits_take_rest(const struct exits_batch *batch, const char *bytes, size_t size_bytes)
 {
 	struct exits_cpu *cpu = batch->cpu;

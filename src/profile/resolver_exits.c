@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The resolver's part in what is known of the host. It takes chunks of Xen's trace, names their
- * functions, and asks who takes the physical CPUs. A recording may answer instead. Its thread.
+ * What the resolver finds out about the host. It adds chunks of Xen's trace, names the functions in
+ * them, and asks who takes the physical CPUs. In a replay, the recording has the answers.
+ * Resolver's thread.
  */
 #include "config.h"
 
@@ -20,8 +21,8 @@
 #include "xtop/supervise/takers_source.h"
 #include "xtop/supervise/trace_source.h"
 
-#define RESOLVER_CHUNKS       64 /* chunks of a trace that are added in one turn at most */
-#define RESOLVER_SEEN_PERIODS 3  /* ticks for which a sample tells which process runs */
+#define RESOLVER_CHUNKS       64 /* most chunks of a trace that one round adds */
+#define RESOLVER_SEEN_PERIODS 3  /* so many ticks after a sample, its process still runs */
 
 /* A vCPU's latest sample, without its stacks: it leads to the process. */
 struct exits_seen {
@@ -74,8 +75,9 @@ static const struct os_task *resolver_find_exit_task(struct resolver *resolver, 
 }
 
 /*
- * The code of a process at ADDRESS. An exit tells no address space: it is that of the vCPU's latest
- * sample. Another process may have run meanwhile, so an address without a name tells no process.
+ * Names a process's code at ADDRESS. An exit's record has no address space, so the space of the
+ * vCPU's latest sample is taken. Another process may have run since: if the address has no name in
+ * that space, the process is not known.
  */
 static struct exits_place resolver_name_user_exit(struct resolver *resolver, unsigned vcpu,
 						  uint64_t address)
@@ -129,7 +131,7 @@ static void resolver_begin_exits(struct resolver_exits *exits)
 	if (exits->chunk.size_bytes != sizeof(*hello))
 		return;
 	memcpy(hello, exits->chunk.bytes, sizeof(*hello));
-	/* The bytes may be a recording's. */
+	/* The text may come from a recording, which is not trusted. */
 	text_clean_line(hello->failure, sizeof(hello->failure),
 			exits->chunk.bytes + offsetof(struct trace_hello, failure),
 			sizeof(hello->failure));
@@ -138,7 +140,7 @@ static void resolver_begin_exits(struct resolver_exits *exits)
 	exits_set_host(exits->exits, exits->domid, hello->khz, hello->is_vmx);
 }
 
-/* Adds the CPU time since the last chunk. Each trace has a reader, which begins at 0. */
+/* Adds the reader's CPU time since the last chunk. Each trace has a new reader, at 0 s. */
 static void resolver_add_reader(struct resolver_exits *exits)
 {
 	uint64_t now_ns = exits->chunk.cpu_ns;
@@ -147,7 +149,7 @@ static void resolver_add_reader(struct resolver_exits *exits)
 	exits->reader_ns = now_ns;
 }
 
-/* Adds the chunk, which is for DOMID. */
+/* Adds the chunk of a trace that was begun for DOMID. */
 static void resolver_add_chunk(struct resolver *resolver, struct resolver_exits *exits,
 			       uint32_t domid)
 {

@@ -11,9 +11,8 @@
 #include "xtop/base/vector.h"
 
 /*
- * How much later than a change another CPU's earlier change may be read. The reader looks at all
- * buffers each 10 ms; a buffer of 128 KiB, in which the changes would wait longer, is full by then
- * where much happens.
+ * For so long a change waits for earlier changes in other CPUs' buffers. The reader empties all
+ * buffers each 10 ms. When it is later than 200 ms, a busy CPU's buffer of 128 KiB has overflowed.
  */
 #define RUN_WAITS_LATE_NS 200e6
 #define RUN_WAITS_LONG_NS 1e18 /* longer times are cut: they might not fit into a uint64_t */
@@ -42,9 +41,9 @@ static void run_waits_end(struct run_waits_vcpu *vcpu, uint64_t tsc, uint32_t by
 	vcpu->wakes.longest_by = by;
 }
 
-/* Where the clocks of two CPUs differ a little, a vCPU seems to run before it was runnable. */
-static void run_waits_look(struct run_waits *waits, const struct run_change *change,
-			   double ns_per_cycle)
+/* The clocks of two CPUs may differ a little: a vCPU seems to run before it was runnable. */
+static void run_waits_update(struct run_waits *waits, const struct run_change *change,
+			     double ns_per_cycle)
 {
 	struct run_waits_vcpu *vcpu = &waits->vcpus[change->vcpu];
 	bool is_early = vcpu->runs_early;
@@ -85,7 +84,7 @@ static int run_waits_compare(const void *pointer_a, const void *pointer_b)
 	return (a->number > b->number) - (a->number < b->number);
 }
 
-/* Looks at the changes that are older than TSC. */
+/* Evaluates the changes that are older than TSC. */
 static void run_waits_settle(struct run_waits *waits, uint64_t tsc, double ns_per_cycle)
 {
 	size_t i = 0;
@@ -97,7 +96,7 @@ static void run_waits_settle(struct run_waits *waits, uint64_t tsc, double ns_pe
 		if (waits->changes[i].vcpu == UINT16_MAX)
 			run_waits_forget(waits);
 		else
-			run_waits_look(waits, &waits->changes[i], ns_per_cycle);
+			run_waits_update(waits, &waits->changes[i], ns_per_cycle);
 	waits->n -= i;
 	memmove(waits->changes, waits->changes + i, waits->n * sizeof(*waits->changes));
 }

@@ -4,8 +4,8 @@
  * in Xen's trace. One thread.
  *
  * The CPU that wakes a vCPU writes that it is runnable, and the CPU that runs it writes that it
- * runs. Each CPU has a buffer of its own, and they are read one after the other. So changes are
- * kept until all buffers have been read that far, and are looked at in the order of their times.
+ * runs. Each CPU has a buffer of its own, and buffers are read one after the other. So changes are
+ * kept until all buffers have been read that far, and are evaluated in the order of their times.
  */
 #ifndef PROFILE_RUN_WAITS_H
 #define PROFILE_RUN_WAITS_H
@@ -18,7 +18,7 @@ enum run_state { RUN_STATE_RUNNING, RUN_STATE_RUNNABLE, RUN_STATE_BLOCKED, RUN_S
 
 struct run_change {
 	uint64_t tsc;
-	uint16_t vcpu;   /* UINT16_MAX: all that begins before TSC is forgotten */
+	uint16_t vcpu;   /* UINT16_MAX: no vCPU; records before TSC were lost */
 	uint8_t was, is; /* enum run_state */
 	uint32_t by;     /* domid that ran on the CPU before; UINT32_MAX: not known */
 	uint32_t number; /* run_waits_add() sets it: changes of one time stay in this order */
@@ -27,15 +27,15 @@ struct run_change {
 struct run_waits_vcpu {
 	struct exits_wakes wakes; /* without percentiles */
 	struct time_histogram times;
-	uint64_t runnable; /* TSC since when it waits; 0: it does not, or nobody saw it */
-	bool runs_early;   /* it runs, and that it was runnable before was not seen yet */
+	uint64_t runnable; /* TSC when its wait began; 0: it does not wait, or no record said so */
+	bool runs_early;   /* it runs, and no record has said yet that it was runnable */
 };
 
 struct run_waits {
 	struct run_change *changes;
 	size_t n, capacity;
 	uint32_t next_number;
-	uint64_t settled; /* TSC of the trace at the last look at changes */
+	uint64_t settled; /* TSC of the trace when changes were last evaluated */
 	unsigned n_vcpus;
 	struct run_waits_vcpu vcpus[GUEST_MAX_VCPUS];
 };
@@ -43,9 +43,9 @@ struct run_waits {
 void run_waits_deinit(struct run_waits *waits);
 /* Adds a change; the next one may be earlier. False: out of memory, and it is not counted. */
 bool run_waits_add(struct run_waits *waits, const struct run_change *change);
-/* Says that the trace has got to TSC. Looks at the changes that are old enough. */
+/* Says that the trace has got to TSC. Evaluates the changes that are old enough. */
 void run_waits_pass(struct run_waits *waits, uint64_t tsc, double ns_per_cycle);
-/* Looks at all changes and forgets which vCPUs wait: Xen begins to trace anew. */
+/* Evaluates all changes and forgets which vCPUs wait: Xen begins to trace anew. */
 void run_waits_begin(struct run_waits *waits, double ns_per_cycle);
 /* Forgets all but what has been allocated. */
 void run_waits_reset(struct run_waits *waits);

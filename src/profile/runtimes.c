@@ -17,19 +17,19 @@
 #include "xtop/unwind/disassemble.h"
 
 #define RUNTIMES_RETRY_NS     100000000ULL  /* time between two searches for a recipe */
-#define RUNTIMES_MAX_ASLEEP   64            /* tasks of a process that are asleep and tried */
+#define RUNTIMES_MAX_ASLEEP   64            /* sleeping tasks of a process that are searched */
 #define RUNTIMES_MAX_RETRY_NS 3000000000ULL /* the longest time, after several failures */
 
 struct runtimes_process {
 	uint64_t generation;            /* the space's; 0: the place is free */
 	uint64_t tables;                /* number of the address space */
-	struct runtime_process running; /* its runtime is NULL if the process runs none */
+	struct runtime_process running; /* running.runtime is NULL if the process runs none */
 	uint64_t loop; /* an address in the interpreter's loop; 0: not known */
-	bool ready;    /* it has a recipe, or is prepared */
+	bool ready;    /* the process has a recipe, or has been prepared */
 	bool told;     /* the sampler has the recipe */
-	unsigned n_asleep; /* tasks that were asleep and tried */
+	unsigned n_asleep; /* sleeping tasks that were searched for a recipe */
 	struct recipe recipe;
-	uint64_t due_ns, delay_ns; /* when that is tried again, and how long after that */
+	uint64_t due_ns, delay_ns; /* when the search is tried again, and how long after that */
 };
 
 struct runtimes_code {
@@ -47,10 +47,10 @@ struct runtimes_line {
 struct runtimes {
 	struct unwind_program unwind; /* first: runtimes_find_caller() is given a pointer to it */
 	struct frames *frames;
-	bool hidden;                          /* programs are not wanted now */
+	bool hidden;                          /* interpreted functions are not wanted now */
 	bool places;                          /* each line of a function is a frame */
-	const struct runtimes_sample *sample; /* the current one */
-	struct runtimes_process *process;     /* the one of the sample */
+	const struct runtimes_sample *sample; /* the current sample */
+	struct runtimes_process *process;     /* the sample's process */
 	struct runtimes_process processes[RUNTIMES_MAX_PROCESSES];
 	struct runtime_frame found[RUNTIME_MAX_FRAMES];
 	struct program_frame named[RUNTIME_MAX_FRAMES];
@@ -209,7 +209,7 @@ const struct unwind_program *runtimes_for_unwind(const struct runtimes *runtimes
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* The frame for code whose name cannot be read, or was another one's a moment ago. */
+/* The frame for code whose name cannot be read, or has changed since the sample's stop. */
 static uint32_t runtimes_intern_unreadable(struct runtimes *runtimes)
 {
 	runtimes->sample->counts->program_frames_unknown++;

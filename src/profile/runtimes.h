@@ -35,34 +35,34 @@ struct runtimes_sample {
 	struct memory_root root; /* runtimes_find_root() */
 	uint64_t time_ns;
 	bool asleep;                    /* the task is on no CPU, so its frames are read now */
-	struct resolver_counts *counts; /* those of programs and recipes are added to */
-	struct control *control; /* is told the recipe; NULL: nobody samples */
+	struct resolver_counts *counts; /* its counts of programs and recipes are raised */
+	struct control *control;        /* takes the recipe to the sampler; NULL: nobody samples */
 };
 
 /* A function of an interpreted program on a stack. */
 struct program_frame {
 	uint32_t frame;
-	bool outermost; /* the outermost one that one call of the interpreter's loop runs */
+	bool outermost; /* the outermost frame that one call of the interpreter's loop runs */
 };
 
 struct program_stack {
 	const struct program_frame *frames; /* innermost first */
 	size_t n;                           /* at most RUNTIME_MAX_FRAMES */
-	/* how many of these each frame of the stack runs; NULL: they are not in its frames */
+	/* how many functions each frame of the stack runs; NULL: the stack's frames run none */
 	const uint16_t *counts;
-	uint64_t loop; /* an address in the interpreter's loop; 0: its symbol tells */
+	uint64_t loop; /* an address in the interpreter's loop; 0: the loop has a symbol */
 };
 
 /* The page tables of the vCPU's user code. */
 struct memory_root runtimes_find_root(const struct sample_vcpu *vcpu);
 /*
- * Finds whether the process of SAMPLE, which lives until the last call for it, runs a program. The
- * stack need not be walked yet.
+ * Finds whether the process of SAMPLE runs an interpreted program. SAMPLE lives until the last call
+ * about it. Its stack need not be walked yet.
  */
 bool runtimes_begin(struct runtimes *runtimes, const struct runtimes_sample *sample);
-/* SHOWN false: runtimes_find() finds no functions; stacks have those of the interpreter then. */
+/* SHOWN false: runtimes_find() finds no functions, so stacks show the interpreter's functions. */
 void runtimes_set_shown(struct runtimes *runtimes, bool shown);
-/* Knows frames of the program, for the walk; NULL: it has none that need that. */
+/* What unwinding has to know about the program's frames; NULL: nothing. */
 const struct unwind_program *runtimes_for_unwind(const struct runtimes *runtimes);
 /*
  * Finds the functions of the sample's program, innermost first. PROGRAM->n is 0 also while the

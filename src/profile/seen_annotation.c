@@ -10,7 +10,7 @@
 #include "xtop/base/vector.h"
 #include "xtop/unwind/disassemble.h"
 
-/* What an annotation is built with. */
+/* What building an annotation needs. */
 struct seen_pass {
 	struct seen_code *seen;
 	struct frames *frames;

@@ -39,7 +39,7 @@ struct seen_code {
 	struct seen_function *functions;
 	size_t n, capacity;
 	struct hash_table by_frame;
-	size_t bytes;           /* size of all code */
+	size_t bytes;           /* size of all functions' kept code */
 	uint64_t second;        /* the current second of the samples' clock */
 	unsigned pages;         /* number of pages that were read in that second */
 	uint32_t caller;        /* the function that was built last; FRAME_NONE: none */

@@ -9,7 +9,7 @@
 #include "xtop/base/hash.h"
 
 struct wait_row {
-	struct snapshot_wait wait; /* `now` is as the last whole pass saw it */
+	struct snapshot_wait wait; /* wait.now counts the tasks of the last whole pass */
 	uint64_t seen_ns;          /* when a task last waited there; 0: not yet */
 	uint32_t now;              /* number of tasks in the current pass */
 	uint8_t states;            /* the tasks' states in the current pass */
@@ -94,7 +94,7 @@ const struct snapshot_wait *wait_rows_get(const struct wait_rows *rows, uint32_t
 	return &rows->list[number].wait;
 }
 
-/* Both rows with one key stay, and only one of them goes on counting. */
+/* If two rows have one key after this, both stay, and only one of them goes on counting. */
 void wait_rows_rename(struct wait_rows *rows, struct names *names)
 {
 	hash_table_deinit(&rows->index);

@@ -27,10 +27,10 @@ void wait_rows_reset(struct wait_rows *rows);
 /* The number of the row with KEY's process, thread, site and kind. WAIT_ROWS_NONE: no room. */
 uint32_t wait_rows_find_or_add(struct wait_rows *rows, const struct snapshot_wait *key);
 const struct snapshot_wait *wait_rows_get(const struct wait_rows *rows, uint32_t number);
-/* A task of the current pass, which began at NOW_NS, waits there in STATE, for WAITED_NS so far. */
+/* In the pass that began at NOW_NS, a task of the row waits in STATE, for WAITED_NS so far. */
 void wait_rows_update(struct wait_rows *rows, uint32_t number, enum os_wait_state state,
 		      uint64_t waited_ns, uint64_t now_ns);
-/* A wait there is over. */
+/* A wait of the row NUMBER is over. */
 void wait_rows_end(struct wait_rows *rows, uint32_t number, uint64_t waited_ns);
 /* Frames got better names. Numbers stay right, but two rows may have one key now. */
 void wait_rows_rename(struct wait_rows *rows, struct names *names);

@@ -11,7 +11,7 @@
 
 /* Weights of one function, in ticks. */
 struct xen_function {
-	double self_live, self_ticks; /* its own, guest code and Xen */
+	double self_live, self_ticks; /* the function's own: in guest code and in Xen */
 	double xen_live, xen_ticks;   /* spent in Xen, as the trace says */
 	size_t first_cause;           /* number of its first cause, plus 1; 0: it has none */
 	size_t n_causes;
@@ -19,8 +19,8 @@ struct xen_function {
 
 struct xen_rows {
 	struct snapshot *snapshot;
-	struct xen_function *functions; /* by frame */
-	size_t *next;                   /* by cause: the function's next one, plus 1; 0: none */
+	struct xen_function *functions; /* indexed by frame */
+	size_t *next;                   /* by cause: its function's next cause, plus 1; 0: none */
 	double live_scale, ticks_scale; /* ticks that a nanosecond of the trace stands for */
 	uint32_t frame;
 };
@@ -31,14 +31,14 @@ static struct xen_function *xen_function_of(const struct xen_rows *rows, uint32_
 						   frame)];
 }
 
-/* The time in which live weights were gathered, each moment with what is left of its weight. */
+/* The time that live weights stand for: a moment counts by the share that decay has left of it. */
 static double xen_live_span_ns(double elapsed_ns, double half_life_ns)
 {
 	return half_life_ns > 0 ? half_life_ns / M_LN2 * (1 - exp2(-elapsed_ns / half_life_ns))
 				: elapsed_ns;
 }
 
-/* Ticks that the profile has of each vCPU. Those that were given up are not among them. */
+/* The profile's ticks of one vCPU, on average. Ticks that were given up do not count. */
 static double xen_count_ticks(const struct snapshot_run *run)
 {
 	double ticks = 0;
@@ -49,8 +49,8 @@ static double xen_count_ticks(const struct snapshot_run *run)
 }
 
 /*
- * Xen may have been traced for a part of the profile's time only: then the exits of that part stand
- * for all.
+ * If Xen was traced for a part of the profile's time, the exits in that part stand for those of the
+ * whole time.
  */
 static void xen_rows_set_scales(struct xen_rows *rows, double half_life_ns)
 {
@@ -64,7 +64,7 @@ static void xen_rows_set_scales(struct xen_rows *rows, double half_life_ns)
 			   exits->live_span_ns;
 }
 
-/* Sums up what each function has. */
+/* Sums up each function's weights. */
 static void xen_rows_sum(struct xen_rows *rows)
 {
 	const struct snapshot *snapshot = rows->snapshot;
@@ -93,8 +93,9 @@ static void xen_rows_sum(struct xen_rows *rows)
 }
 
 /*
- * What a chain with WEIGHT of its function's weight SELF gets of each tick that the function spent
- * in Xen, XEN in all. If the trace has more of them than SELF, they are scaled down to SELF.
+ * The share of a function's time in Xen that one chain of its callers gets. The function's own
+ * weight is SELF, the chain has WEIGHT of it, and XEN was spent in Xen. If XEN is larger than SELF,
+ * it is scaled down to SELF.
  */
 static double xen_factor(double weight, double self, double xen)
 {
@@ -146,7 +147,7 @@ static size_t xen_rows_count(const struct xen_rows *rows, const struct snapshot_
 	return node->self_ticks > 0 && n && node->depth + 1 < SNAPSHOT_MAX_DEPTH ? n + 1 : 0;
 }
 
-/* Fills in the rows of the node at NODES[AT], which stand behind it. */
+/* Fills in the rows of the node at NODES[AT], which follow the node. */
 static void xen_rows_fill(const struct xen_rows *rows, struct snapshot_node *nodes, uint32_t at)
 {
 	const struct exits_table *exits = rows->snapshot->run->exits;
@@ -165,7 +166,7 @@ static void xen_rows_fill(const struct xen_rows *rows, struct snapshot_node *nod
 	xen->end = n;
 }
 
-/* Copies the nodes to NODES, with the new rows. PLACES: where each node went. */
+/* Copies the nodes to NODES, with the new rows. PLACES: each node's new index. */
 static void xen_rows_copy(const struct xen_rows *rows, struct snapshot_node *nodes,
 			  uint32_t *places)
 {

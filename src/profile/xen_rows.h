@@ -12,8 +12,8 @@
 #include "xtop/profile/snapshot.h"
 
 /*
- * Adds the rows to SNAPSHOT, which has its exits and the ticks of its vCPUs. FRAME: the frame
- * "[xen]". HALF_LIFE_NS: of live weights, 0: they do not decay.
+ * Adds the rows to SNAPSHOT, which has its exits and the ticks of its vCPUs. FRAME is the frame
+ * "[xen]". Live weights decay by HALF_LIFE_NS; 0: they do not decay.
  */
 void xen_rows_add(struct snapshot *snapshot, uint32_t frame, uint64_t half_life_ns);
 

@@ -81,7 +81,7 @@ static struct exits_weight exits_scale(struct exits_weight weight, double factor
 				      weight.ns * factor };
 }
 
-/* Turns PART into what it grew by. Totals get smaller when they are reset: then all is new. */
+/* Turns PART into its growth. A total that is smaller than before was reset: then all is growth. */
 static void exits_subtract_part(struct exits_part *part, const struct exits_part *before)
 {
 	if (part->weight.count < before->weight.count)
@@ -93,8 +93,8 @@ static void exits_subtract_part(struct exits_part *part, const struct exits_part
 }
 
 /*
- * Lowers the functions among PARTS that are new, or all others, to COUNT exits in all. Returns how
- * many they have then.
+ * Scales the functions among PARTS down to COUNT exits in all: only the new ones, or only the
+ * others. Returns how many exits they have then.
  */
 static uint64_t exits_lower(struct exits_part *parts, const bool *is_new, bool new_ones, size_t n,
 			    uint64_t count)
@@ -110,9 +110,9 @@ static uint64_t exits_lower(struct exits_part *parts, const bool *is_new, bool n
 }
 
 /*
- * PARTS are one reason's, the reason itself first. IS_NEW says which functions the last table did
- * not have. A function that got a better name moves its past to that name. But not more can be new
- * than what the reason grew by, and functions that the last table had are more likely right.
+ * Lets functions grow by no more than their reason. PARTS has the reason, then its functions.
+ * IS_NEW says which functions the last table did not have. A function that got a better name brings
+ * its older exits to that name, and looks new. So functions that the last table had come first.
  */
 static void exits_limit(struct exits_part *parts, const bool *is_new, size_t n)
 {
@@ -122,7 +122,7 @@ static void exits_limit(struct exits_part *parts, const bool *is_new, size_t n)
 	exits_lower(parts, is_new, true, n, most - known);
 }
 
-/* Turns the totals of the N PARTS into what they grew by. IS_NEW has N elements of room. */
+/* Turns the totals of the N PARTS into their growth. IS_NEW has room for N elements. */
 static void exits_subtract(const struct exits_growth *growth, struct exits_part *parts, size_t n,
 			   bool *is_new)
 {
@@ -217,7 +217,7 @@ static uint64_t exits_step(uint64_t now, uint64_t before)
 	return now >= before ? now - before : now;
 }
 
-/* Percentiles of a part of the time are not known, nor is the longest wait if it came before. */
+/* A part of the time has no percentiles, and no longest wait if that was before. */
 static void exits_sum_wakes(struct exits_wakes *sum, const struct exits_wakes *before,
 			    const struct exits_wakes *now)
 {
@@ -234,7 +234,7 @@ static void exits_sum_wakes(struct exits_wakes *sum, const struct exits_wakes *b
 	sum->longest_by = now->longest_by;
 }
 
-/* Adds all but rows and functions. */
+/* Adds all members but rows and causes. */
 static void exits_sum_head(struct exits_table *sum, const struct exits_table *before,
 			   const struct exits_table *now)
 {

@@ -22,7 +22,7 @@ struct exits_part {
 /* What grew since the last table. */
 struct exits_grown {
 	struct exits_weight weight;
-	uint64_t longest_ns; /* the reason's longest time, if it is of this time; or else 0 */
+	uint64_t longest_ns; /* the reason's longest exit, if it is new; otherwise 0 */
 };
 
 /* Totals of the last table, sorted. All zeros is the growth from nothing. */
@@ -41,7 +41,7 @@ struct exits_grown *exits_growth_update(struct exits_growth *growth,
 					const struct exits_table *table,
 					const struct exits_table *copy);
 
-/* A sum of moments. All zeros is an empty one. */
+/* The growth of several moments. All zeros is an empty sum. */
 struct exits_sum {
 	struct exits_part *parts;
 	size_t n, capacity;
@@ -50,8 +50,8 @@ struct exits_sum {
 
 void exits_sum_deinit(struct exits_sum *sum);
 /*
- * Adds what came with the table NOW, GROWN, after the table BEFORE. Each of them may be NULL.
- * False: out of memory.
+ * Adds GROWN, the growth from the table BEFORE to the table NOW. Each of them may be NULL. False:
+ * out of memory.
  */
 bool exits_sum_add(struct exits_sum *sum, const struct exits_table *before,
 		   const struct exits_table *now, const struct exits_grown *grown);

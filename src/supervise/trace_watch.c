@@ -34,8 +34,8 @@
 #include "xtop/xen/host_look.h"
 #include "xtop/xen/trace_buffers.h"
 
-#define TRACE_PAGES    32 /* a CPU, as xentrace takes by default */
-#define TRACE_NAP_MS   10 /* between two looks at the buffers */
+#define TRACE_PAGES    32 /* for each CPU; xentrace's default */
+#define TRACE_NAP_MS   10 /* between two reads of the buffers */
 #define TRACE_WATCH_MS 50
 #define TRACE_DEATH_MS 50 /* how long a reader that was killed may take to end */
 
@@ -98,8 +98,8 @@ static void trace_send_hello(int socket, const struct trace_buffers *buffers,
 }
 
 /*
- * Tells who runs on each CPU now, by a record as Xen makes when a vCPU begins to run, without a
- * time: a vCPU that runs on and on would make none.
+ * Sends, for each CPU, the record that Xen would write if its vCPU began to run now, but without a
+ * time. A vCPU that goes on running has no such record, and would stay unknown.
  */
 static void trace_send_running(int socket)
 {
@@ -124,7 +124,7 @@ static void trace_send_running(int socket)
 	error_destroy(error);
 }
 
-/* Sends what CPU's buffer has. False: main does not read now. */
+/* Sends the records in CPU's buffer. False: main does not read now. */
 static bool trace_read_cpu(const struct trace_buffers *buffers, unsigned cpu, int socket)
 {
 	size_t n;
@@ -200,7 +200,7 @@ static bool trace_watch(struct helper *reader)
 		if (poll(&heard, 1, TRACE_WATCH_MS) <= 0)
 			continue;
 		if (recv(reader->socket, &byte, 1, MSG_DONTWAIT) != 1)
-			break; /* its end is closed: it has ended */
+			break; /* the reader's end of the socket is closed: the reader has ended */
 		began = true;
 	}
 	if (trace_quit)
@@ -209,7 +209,7 @@ static bool trace_watch(struct helper *reader)
 	return began;
 }
 
-/* helper_detach() forks: only after it are this process and its parent the ones that stay. */
+/* helper_detach() forks. So only after it do getpid() and getppid() give the lasting processes. */
 void trace_watch_run(void *context, int socket)
 {
 	struct trace_reading reading = { .socket = socket };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Follows code from one address to a return; see way_out.h. Values are told by the registers at the
- * address: a register plus a number, or the stack word at such a place.
+ * Follows code from one address to a return; see way_out.h. A value is described by what registers
+ * have at the address: a register plus a number, or the stack word at such a sum.
  *
  * Ways that pass fewer calls are followed first: behind a call that never returns lies code of
  * other functions. A return counts only if it can be the function's: each preserved register has
@@ -20,25 +20,25 @@
 
 #define WAY_WORD_BYTES      8
 #define WAY_ALIGNMENT       16 /* the stack pointer's at a call: psABI AMD64 §3.2.2 */
-#define WAY_LEAST_CALLED    16 /* so a function that calls has moved the stack pointer */
+#define WAY_LEAST_CALLED    16 /* at least, from the stack pointer at a call to the CFA */
 #define WAY_REGISTERS       REG_PC
 #define WAY_MAX_SLOTS       8    /* stack words that a way has written and may read again */
 #define WAY_MAX_WAYS        128  /* ways that wait to be followed */
 #define WAY_MAX_STEPS       2000 /* instructions of all ways */
-#define WAY_SEEN            4096 /* places for addresses that were met; half of them stay free */
+#define WAY_SEEN            4096 /* slots for addresses that ways passed; half of them stay free */
 #define WAY_MAX_CALLS       64   /* calls that a way passes at most */
 #define WAY_CHUNKS          32
-#define WAY_CHUNK_BYTES     512 /* a part of a page */
+#define WAY_CHUNK_BYTES     512 /* code is read in such parts of a page */
 #define WAY_MAX_OFFSET      (1 << 24)
-#define WAY_EXIT_BYTES      7 /* mov and syscall */
-#define WAY_EXIT_BEFORE     4 /* instructions up to the exit, which set its argument */
+#define WAY_EXIT_BYTES      7 /* length of mov and syscall */
+#define WAY_EXIT_BEFORE     4 /* instructions in front of these, which set the exit status */
 #define WAY_HLT             0xf4
-#define WAY_MAX_INSTRUCTION 15 /* Intel SDM vol. 2, §2.3.11 */
+#define WAY_MAX_INSTRUCTION 15 /* bytes: Intel SDM vol. 2, §2.3.11 */
 
 enum way_kind {
 	WAY_LOST,     /* not known */
-	WAY_REGISTER, /* what `reg` had at the address, plus the offset */
-	WAY_WORD,     /* the word at that place */
+	WAY_REGISTER, /* the value of `reg` at the address, plus the offset */
+	WAY_WORD,     /* the stack word at that sum */
 };
 
 struct way_value {
@@ -54,13 +54,13 @@ struct way_state {
 	struct way_value regs[WAY_REGISTERS];
 	struct way_slot slots[WAY_MAX_SLOTS];
 	unsigned n_slots;
-	int32_t least; /* bytes from the stack pointer at the address to the CFA, at least */
-	int32_t odd;   /* those bytes modulo WAY_ALIGNMENT; -1: not known */
+	int32_t least; /* bytes from the stack pointer at the address to the CFA; a lower bound */
+	int32_t odd;   /* that distance modulo WAY_ALIGNMENT; -1: not known */
 };
 
 struct way {
 	uint64_t address;
-	unsigned calls; /* how many calls it has passed */
+	unsigned calls; /* calls that the way has passed */
 	struct way_state state;
 };
 
@@ -70,7 +70,7 @@ struct way_chunk {
 	uint8_t bytes[WAY_CHUNK_BYTES];
 };
 
-/* What the returns that were found say. */
+/* The rule of the returns that were found. */
 struct way_result {
 	bool found, contradicts;
 	struct cfi_rule rule;
@@ -84,7 +84,7 @@ struct way_out {
 	unsigned n_seen, left_steps;
 	struct way_chunk chunks[WAY_CHUNKS];
 	bool missing;
-	struct way_result results[2]; /* [true]: of ways that give back all preserved registers */
+	struct way_result results[2]; /* [true]: of ways that restore all preserved registers */
 };
 
 struct way_out *way_out_create(const struct code_source *source)
@@ -187,7 +187,7 @@ static struct way_value way_load(const struct way_state *state, struct way_value
 	return place;
 }
 
-/* A word that finds no room is lost when it is read: it is below the frame, or was the frame's. */
+/* Drops the oldest slot for a new one. A word without a slot counts as lost when it is read. */
 static void way_store(struct way_state *state, struct way_value place, struct way_value value)
 {
 	if (!way_is_place(&place))
@@ -267,8 +267,8 @@ static void way_note_call(struct way_state *state)
 /* --- returns ---------------------------------------------------------------------------------- */
 
 /*
- * Notes what a way says about the caller's register of SLOT, whose value it left as *VALUE. Returns
- * false if *VALUE is neither what the register had nor a word of the frame below the CFA.
+ * Notes where the caller's register of SLOT is: at its return, a way leaves *VALUE in the register.
+ * Returns false if *VALUE is neither what the register had nor a word of the frame below the CFA.
  */
 static bool way_add_register(const struct way_value *value, const struct way_value *cfa,
 			     unsigned slot, int words[N_CFI_PRESERVED], uint32_t *unchanged)
@@ -354,7 +354,7 @@ static void way_return(struct way_out *way_out, const struct way_state *state)
 
 /* --- ways ------------------------------------------------------------------------------------- */
 
-/* Whether ADDRESS is met for the first time. False as well if there is no more room. */
+/* Adds ADDRESS to those that ways have passed. False: it is there already, or there is no room. */
 static bool way_is_new(struct way_out *way_out, uint64_t address)
 {
 	size_t i = hash_slot(address, WAY_SEEN);
@@ -379,7 +379,7 @@ static void way_push(struct way_out *way_out, uint64_t address, unsigned calls,
 	way_out->n_ways++;
 }
 
-/* Whether a function ends at ADDRESS, after a call: that call never returns. */
+/* Whether a function ends at ADDRESS, right after a call. Then the call never returns. */
 static bool way_ends_at(struct way_out *way_out, uint64_t address)
 {
 	struct instruction instruction;
@@ -388,7 +388,7 @@ static bool way_ends_at(struct way_out *way_out, uint64_t address)
 	       (instruction.filler || (instruction.marks_target && address % WAY_ALIGNMENT == 0));
 }
 
-/* Whether STATE can be that of a jump to another function, and not of a switch. */
+/* Whether the frame is gone in STATE: a jump then leads to another function, and is no switch's. */
 static bool way_has_popped(const struct way_state *state)
 {
 	const struct way_value *sp = &state->regs[REG_SP];

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to unwinding by instructions: the rule of one address by the code behind it, without the
- * bounds of its function. The ways from the address to a return say how far the stack pointer is
- * from the caller's, and which stack words get back into preserved registers:
+ * Private to unwinding by instructions: finds the rule of one address in the code that follows,
+ * without the bounds of its function. A way is a sequence of instructions that may run from the
+ * address on. The ways to a return say how far the stack pointer is from the caller's, and which
+ * stack words get back into preserved registers:
  *
  *   address ─► test ─► jne ─► add $0x18,%rsp ─► pop %rbx ─► pop %rbp ─► ret
  *                       └───► call ─► ...                      CFA = rsp + 0x18 + 8 + 8 + 8
  *
- * Only the pages on the way have to be in the guest's memory. x86-64 only. Resolver's thread;
+ * Only the pages of these ways have to be in the guest's memory. x86-64 only. Resolver's thread;
  * bounded in time and memory.
  */
 #ifndef XTOP_UNWIND_WAY_OUT_H

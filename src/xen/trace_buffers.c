@@ -5,8 +5,8 @@
  * Xen writes prod, the reader writes cons, both modulo twice the size of the data that follows. A
  * record never wraps: Xen puts padding before the end.
  *
- * Sources: Xen 4.17 public/trace.h, public/sysctl.h, xen/common/trace.c. Xen has no question
- * whether it traces; so buffers whose prod moves before we begin are somebody else's.
+ * Sources: Xen 4.17 public/trace.h, public/sysctl.h, xen/common/trace.c. No hypercall tells whether
+ * Xen traces. If prod moves before we begin, somebody else has Xen trace.
  */
 #include "config.h"
 
@@ -28,7 +28,7 @@
 #include "xtop/base/cleanup.h"
 #include "xtop/xen/host_look.h"
 
-#define TRACE_WATCH_NS  20000000 /* between two looks whether somebody traces */
+#define TRACE_WATCH_NS  20000000 /* time in which prod moves if Xen traces */
 #define TRACE_WATCHES   10
 #define TRACE_MAX_PAGES 4096 /* size of a buffer; Xen allows more */
 
@@ -41,7 +41,7 @@ SAME_OFFSET(xen_sysctl_tbuf_op, buffer_mfn, 32);
 SAME_OFFSET(xen_sysctl_physinfo, max_cpu_id, 12);
 SAME_OFFSET(xen_sysctl_physinfo, cpu_khz, 24);
 
-/* What Xen reads and writes: hypercall memory. */
+/* Hypercall memory, which Xen reads and writes. */
 struct trace_area {
 	struct xen_sysctl sysctl;
 	struct host_cpus cpus;
@@ -54,11 +54,11 @@ struct trace_buffers {
 	struct trace_area *area;
 	unsigned n_cpus;
 	uint64_t khz;
-	size_t pages;                         /* a CPU; 0: not mapped */
+	size_t pages;                         /* pages of each CPU's buffer; 0: not mapped */
 	struct t_buf *buffers[HOST_MAX_CPUS]; /* NULL: the CPU is offline */
 };
 
-/* Makes a sysctl that the area has. Returns 0 or an errno. */
+/* Makes the hypercall that buffers->area describes. Returns 0 or an errno. */
 static int trace_call(struct trace_buffers *buffers, uint32_t command)
 {
 	struct xen_sysctl *sysctl = &buffers->area->sysctl;
@@ -235,7 +235,7 @@ static bool trace_is_on(const struct trace_buffers *buffers)
 	return false;
 }
 
-/* Asks for the frame of struct t_info. EXISTED: the buffers have been there before this call. */
+/* Asks for the frame of struct t_info. *EXISTED: there were buffers before this call. */
 static int trace_make(struct trace_buffers *buffers, unsigned pages, bool *existed)
 {
 	const struct xen_sysctl_tbuf_op *op = &buffers->area->sysctl.u.tbuf_op;
@@ -245,7 +245,7 @@ static int trace_make(struct trace_buffers *buffers, unsigned pages, bool *exist
 	*existed = !result && op->buffer_mfn;
 	if (result || *existed)
 		return result;
-	/* Xen traces as soon as there are buffers: nothing, by this mask. */
+	/* Xen traces as soon as there are buffers. With this mask it writes nothing. */
 	trace_control(buffers,
 		      (struct xen_sysctl_tbuf_op){ .cmd = XEN_SYSCTL_TBUFOP_set_evt_mask });
 	result = trace_control(buffers, (struct xen_sysctl_tbuf_op){

@@ -12,8 +12,8 @@
 uint64_t disk_room_spare(uint64_t total);
 /*
  * From now on no file of this process becomes larger than what is free now beside PATH, without the
- * spare room. A limit below 256 MiB would hinder what is kept in memory files. Does nothing if PATH
- * is not a regular file.
+ * spare room. The limit is at least 256 MiB, because it also holds for files in memory. Does
+ * nothing if PATH is not a regular file.
  */
 void disk_room_keep(const char *path);
 

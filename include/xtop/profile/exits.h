@@ -17,7 +17,7 @@
 #include "xtop/base/types.h"
 
 #define EXITS_MAX_ROWS   LIMIT(512, 8)   /* reasons that are told apart */
-#define EXITS_MAX_CAUSES LIMIT(4096, 16) /* reason, function and process */
+#define EXITS_MAX_CAUSES LIMIT(4096, 16) /* combinations of reason, function and process */
 #define EXITS_MAX_CPUS   1024            /* physical CPUs */
 #define EXITS_LOG2       40              /* powers of two that a histogram covers */
 
@@ -28,7 +28,7 @@ enum exit_kind {
 };
 #define EXIT_NO_DETAIL UINT32_MAX
 
-/* What exits are counted by. */
+/* The key by which exits are counted. */
 struct exit_reason {
 	uint8_t kind; /* enum exit_kind */
 	uint32_t code;
@@ -48,7 +48,7 @@ struct exits_row {
 	uint32_t frame; /* the reason's frame (exits_name_rows()); FRAME_NONE: not named yet */
 };
 
-/* Whose code exits. */
+/* The code that exits. */
 struct exits_place {
 	uint32_t frame;   /* the function */
 	uint32_t process; /* FRAME_ROOT: not known, or code of the kernel */
@@ -64,17 +64,17 @@ struct exits_cause {
 struct exits_wakes {
 	uint64_t count, p50_ns, p99_ns, longest_ns;
 	double ns;
-	uint32_t longest_by; /* domid that ran there then; UINT32_MAX: not known */
+	uint32_t longest_by; /* domid that had the CPU in the longest wait; UINT32_MAX: not known */
 	/* [i]: waits that took at least 2^i ns, but less than 2^(i+1) ns */
 	uint32_t log2[EXITS_LOG2];
 };
 
 struct exits_table {
 	char failure[160]; /* why nothing is traced; "": something is, or was */
-	bool tracing;      /* it is on now */
+	bool tracing;      /* Xen traces now */
 	double live_span_ns, span_ns;
 	double xen_ticks;            /* live weight of the profile's rows "[xen]" */
-	uint64_t records, lost, bad; /* lost: Xen's buffers were full */
+	uint64_t records, lost, bad; /* lost: Xen's buffers were full; bad: made no sense */
 	uint64_t refused;            /* exits that found no room in the tables */
 	uint64_t cpu_ns;             /* CPU time that reading the buffers took */
 	unsigned n_vcpus;            /* at most GUEST_MAX_VCPUS */

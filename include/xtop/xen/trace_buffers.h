@@ -22,20 +22,20 @@ struct trace_buffers;
 struct xtop_error *trace_buffers_open(struct trace_buffers **buffersp);
 void trace_buffers_close(struct trace_buffers *buffers); /* NULL allowed; does not disable */
 /*
- * Maps the buffers. Fails if somebody else traces: he is left alone. The buffers, PAGES a CPU, are
- * made once a boot; if they exist, they may have another size.
+ * Maps the buffers. Fails if somebody else has Xen trace, and leaves that trace alone. The buffers,
+ * PAGES for each CPU, are made once in a boot; existing ones may have another size.
  */
 struct xtop_error *trace_buffers_map(struct trace_buffers *buffers, unsigned pages);
 /* Begins to trace, after trace_buffers_map(). */
 struct xtop_error *trace_buffers_enable(struct trace_buffers *buffers, uint32_t events);
-/* Ends tracing. Harmless if it has ended. */
+/* Ends tracing. Does nothing if tracing has ended. */
 bool trace_buffers_disable(struct trace_buffers *buffers);
 unsigned trace_buffers_cpus(const struct trace_buffers *buffers);
 /* Frequency of the records' clock. */
 uint64_t trace_buffers_khz(const struct trace_buffers *buffers);
 /*
  * Copies the oldest bytes of CPU's buffer, at most ROOM_BYTES, whole words but perhaps a part of a
- * record. They stay until trace_buffers_release().
+ * record. The bytes stay in the buffer until trace_buffers_release().
  */
 size_t trace_buffers_peek(const struct trace_buffers *buffers, unsigned cpu, void *bytes,
 			  size_t room_bytes);
