@@ -23,7 +23,7 @@
 #include "xtop/base/hash.h"
 
 enum { EXPORT_LOOP, EXPORT_KEY };
-enum { WORD_TYPE, WORD_CV, WORD_RETURN, N_PERL_WORDS };
+enum { WORD_TYPE, WORD_CV, WORD_RETURN, WORD_SEQUENCE, N_PERL_WORDS };
 
 #define INTERPRETER_SEARCHED 64 /* words */
 
@@ -53,6 +53,7 @@ enum { WORD_TYPE, WORD_CV, WORD_RETURN, N_PERL_WORDS };
 #define CV_STASH       32
 #define CV_GV          56
 #define CV_FILE        64
+#define CV_SEQUENCE    88 /* counts what was compiled: 32 bits, with CV_FLAGS in one word */
 #define CV_FLAGS       92
 #define CV_NAMED       0x8000 /* CV_GV has a name instead of a GV */
 #define GV_NAME        32
@@ -132,7 +133,11 @@ static bool perl_find_recipe(const struct runtime_process *process, uint64_t thr
 		.n_words = N_PERL_WORDS,
 		.words = { [WORD_TYPE] = CONTEXT_TYPE,
 			   [WORD_CV] = CONTEXT_CV,
-			   [WORD_RETURN] = CONTEXT_RETURN },
+			   [WORD_RETURN] = CONTEXT_RETURN,
+			   [WORD_SEQUENCE] = recipe_behind(SV_BODY) },
+		.far = CONTEXT_CV,
+		.n_far = 1,
+		.deep = CV_SEQUENCE,
 	};
 	return recipe->loads[1];
 }
@@ -148,11 +153,20 @@ static bool perl_read_frame(const struct runtime_process *process, const uint64_
 	if ((words[WORD_TYPE] & TYPE_MASK) != TYPE_SUB)
 		return false;
 	frame->code = words[WORD_CV];
+	frame->name_hash = (uint32_t)words[WORD_SEQUENCE];
 	frame->outermost = !words[WORD_RETURN];
 	return true;
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
+
+/* Whether the body of a CV is that of the subroutine which ran in the stop. */
+static bool perl_is_same(const struct runtime_process *process, const struct runtime_frame *frame,
+			 uint64_t body)
+{
+	return !frame->name_hash ||
+	       (uint32_t)runtime_read_word(process, body + CV_SEQUENCE) == frame->name_hash;
+}
 
 static unsigned perl_read_type(const struct runtime_process *process, uint64_t sv)
 {
@@ -222,7 +236,8 @@ static bool perl_check_code(const struct runtime_process *process,
 	/* The words: the code's first operation and its root, CV_GV, and CV_FILE. */
 	if (perl_read_type(process, frame->code) != SV_TYPE_CV ||
 	    memory_read(process->memory, process->root, body + CV_FILE - 3 * sizeof(uint64_t),
-			words, sizeof(words)) != sizeof(words))
+			words, sizeof(words)) != sizeof(words) ||
+	    !perl_is_same(process, frame, body))
 		return false;
 	*check = hash_bytes(body, words, sizeof(words));
 	return true;
@@ -264,6 +279,9 @@ static bool perl_read_name(const struct runtime_process *process, const struct r
 	memory_read_string(process->memory, process->root,
 			   runtime_read_word(process, body + CV_FILE), name->file,
 			   sizeof(name->file));
+	/* It was freed, and another one was made, while its name was read. */
+	if (!perl_is_same(process, frame, body))
+		return false;
 	snprintf(name->function, sizeof(name->function), "%s::%s", package, function);
 	return true;
 }
@@ -280,5 +298,6 @@ const struct language_ops perl_language = {
 	.check_code = perl_check_code,
 	.read_name = perl_read_name,
 	.n_words = N_PERL_WORDS,
+	.n_words_before = WORD_SEQUENCE,
 	.main_code = PERL_MAIN,
 };

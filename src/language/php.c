@@ -16,12 +16,15 @@
 #include "language/language_ops.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "xtop/base/hash.h"
 
 enum { EXPORT_GLOBALS, EXPORT_LOOP };
-enum { WORD_FUNCTION, WORD_POSITION, WORD_CALL, WORD_NAME_HASH, N_PHP_WORDS };
+enum { WORD_FUNCTION, WORD_POSITION, WORD_CALL, WORD_LINES, WORD_NAME_HASH, N_PHP_WORDS };
+#define N_PHP_WORDS_BEFORE WORD_LINES
+#define N_FAR_WORDS        (N_PHP_WORDS - WORD_LINES)
 
 #define PHP_GLOBALS_BYTES   2048
 #define PHP_STACK_BYTES     (256 << 10) /* ZEND_VM_STACK_PAGE_SIZE, Zend/zend_execute.c */
@@ -50,10 +53,101 @@ enum { WORD_FUNCTION, WORD_POSITION, WORD_CALL, WORD_NAME_HASH, N_PHP_WORDS };
 #define PHP_MAX_PATH  4096
 #define PHP_MAX_LINE  10000000
 
+/*
+ * The first and the last line of a function are one word of struct _zend_op_array, behind the name
+ * of its file. The word lies further back in newer versions.
+ */
+#define PHP_FIRST_LINES 120
+#define PHP_LAST_LINES  184
+#define PHP_MAX_FRAMES  64 /* that are searched for a function with lines */
+#define PHP_PAGE_HEADER 32 /* before the first frame in a page of the VM's stack */
+
+struct php_layout {
+	uint64_t lines; /* where the lines are; 0: not known yet */
+};
+
 static bool php_find_layout(struct elf_file *file, const char *name, struct runtime *runtime)
 {
 	(void)file, (void)name;
-	return runtime->exports[EXPORT_LOOP];
+	runtime->layout = calloc(1, sizeof(struct php_layout));
+	return runtime->layout && runtime->exports[EXPORT_LOOP];
+}
+
+/* --- functions -------------------------------------------------------------------------------- */
+
+static bool php_read_string(const struct runtime_process *process, uint64_t address, char *text,
+			    size_t capacity)
+{
+	uint64_t length = runtime_read_word(process, address + STRING_LENGTH);
+	uint64_t skipped = length >= capacity ? length - (capacity - 1) : 0;
+
+	if (!address || !length || length > PHP_MAX_PATH)
+		return false;
+	length -= skipped;
+	if (memory_read(process->memory, process->root, address + STRING_TEXT + skipped, text,
+			length) != length)
+		return false;
+	text[length] = '\0';
+	return true;
+}
+
+/* Returns the function's type; 0: there is no function. */
+static unsigned php_read_type(const struct runtime_process *process, uint64_t code)
+{
+	unsigned type = runtime_read_word(process, code + FUNCTION_TYPE) & 0xff;
+
+	return type == FUNCTION_INTERNAL || type == FUNCTION_USER || type == FUNCTION_EVAL ? type
+											   : 0;
+}
+
+/* The type is in the upper half of the first word: Zend/zend_types.h, GC_TYPE, IS_STRING. */
+static bool php_is_string(const struct runtime_process *process, uint64_t address)
+{
+	return (runtime_read_word(process, address) >> 32 & 0xf) == 6;
+}
+
+/* Whether WORD may be the first and the last line of a function. */
+static bool php_is_lines(uint64_t word)
+{
+	return (uint32_t)word && (uint32_t)word <= word >> 32 && word >> 32 <= PHP_MAX_LINE;
+}
+
+/* Where the function at CODE, which is written in PHP, has its lines; 0: not found. */
+static uint64_t php_search_lines(const struct runtime_process *process, uint64_t code)
+{
+	char path[RUNTIME_FILE_BYTES];
+
+	for (uint64_t at = PHP_FIRST_LINES; at <= PHP_LAST_LINES; at += sizeof(uint64_t)) {
+		uint64_t file = runtime_read_word(process, code + at - sizeof(uint64_t));
+
+		if (php_is_lines(runtime_read_word(process, code + at)) &&
+		    runtime_is_pointer(file) && php_is_string(process, file) &&
+		    php_read_string(process, file, path, sizeof(path)))
+			return at;
+	}
+	return 0;
+}
+
+/*
+ * Finds where functions have their lines, by those that run: from the frame CURRENT outwards, or
+ * the first one in PAGE, which stays there between two requests.
+ */
+static uint64_t php_find_lines(const struct runtime_process *process, uint64_t current,
+			       uint64_t page)
+{
+	struct php_layout *layout = process->runtime->layout;
+	uint64_t frame = current ? current : page + PHP_PAGE_HEADER;
+
+	for (unsigned i = 0; !layout->lines && i < PHP_MAX_FRAMES && frame; i++) {
+		uint64_t code = runtime_read_word(process, frame + EXECUTE_FUNCTION);
+
+		unsigned type = php_read_type(process, code);
+
+		if (type == FUNCTION_USER || type == FUNCTION_EVAL)
+			layout->lines = php_search_lines(process, code);
+		frame = runtime_read_word(process, frame + EXECUTE_PREVIOUS);
+	}
+	return layout->lines;
 }
 
 /* --- frames ----------------------------------------------------------------------------------- */
@@ -74,20 +168,25 @@ static bool php_find_recipe(const struct runtime_process *process, uint64_t thre
 	uint64_t words[PHP_GLOBALS_BYTES / sizeof(uint64_t)];
 	size_t n = memory_read(process->memory, process->root, globals, words, sizeof(words)) /
 		   sizeof(words[0]);
+	uint64_t lines;
 
 	(void)thread_pointer;
 	for (size_t i = 0; i + 5 <= n; i++) {
 		if (!php_is_stack(&words[i]))
 			continue;
+		lines = php_find_lines(process, words[i + 4], words[i + 2]);
+		if (!lines)
+			return false;
 		*recipe = (struct recipe){ .base = globals + (i + 4) * sizeof(words[0]),
 					   .n_loads = 1,
 					   .n_words = N_PHP_WORDS,
 					   .far = EXECUTE_FUNCTION,
-					   .n_far = 1,
+					   .n_far = N_FAR_WORDS,
 					   .deep = STRING_HASH,
 					   .words = { [WORD_FUNCTION] = EXECUTE_FUNCTION,
 						      [WORD_POSITION] = EXECUTE_OPLINE,
 						      [WORD_CALL] = EXECUTE_CALL,
+						      [WORD_LINES] = recipe_behind((uint16_t)lines),
 						      [WORD_NAME_HASH] =
 							      recipe_behind(FUNCTION_NAME) },
 					   .next = EXECUTE_PREVIOUS };
@@ -102,6 +201,7 @@ static bool php_read_frame(const struct runtime_process *process, const uint64_t
 	(void)process, (void)n_outer;
 	frame->code = words[WORD_FUNCTION];
 	frame->position = words[WORD_POSITION];
+	frame->seen = words[WORD_LINES];
 	frame->name_hash = words[WORD_NAME_HASH];
 	frame->outermost = words[WORD_CALL] & CALL_TOP;
 	return frame->code != 0;
@@ -109,61 +209,32 @@ static bool php_read_frame(const struct runtime_process *process, const uint64_t
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-static bool php_read_string(const struct runtime_process *process, uint64_t address, char *text,
-			    size_t capacity)
-{
-	uint64_t length = runtime_read_word(process, address + STRING_LENGTH);
-	uint64_t skipped = length >= capacity ? length - (capacity - 1) : 0;
-
-	if (!address || !length || length > PHP_MAX_PATH)
-		return false;
-	length -= skipped;
-	if (memory_read(process->memory, process->root, address + STRING_TEXT + skipped, text,
-			length) != length)
-		return false;
-	text[length] = '\0';
-	return true;
-}
-
 /*
- * Finds the name of the file and the lines of the function at CODE: a string and two line numbers,
- * which lie further back in newer versions.
+ * Reads the place of the file's name and the lines of FRAME's function, which is written in PHP.
+ * Returns false if another function ran in the stop: closures have one name, and come and go.
  */
-static bool php_read_file(const struct runtime_process *process, uint64_t code, char *path,
-			  size_t capacity, uint32_t *line, uint32_t *last_line)
+static bool php_read_lines(const struct runtime_process *process, const struct runtime_frame *frame,
+			   uint64_t words[2])
 {
-	for (uint64_t at = 112; at <= 176; at += sizeof(uint64_t)) {
-		uint64_t lines = runtime_read_word(process, code + at + sizeof(uint64_t));
-		uint64_t file = runtime_read_word(process, code + at);
+	const struct php_layout *layout = process->runtime->layout;
 
-		if (!(uint32_t)lines || (uint32_t)lines > lines >> 32 ||
-		    lines >> 32 > PHP_MAX_LINE || file >> 47 || file % sizeof(uint64_t) ||
-		    !php_read_string(process, file, path, capacity))
-			continue;
-		*line = (uint32_t)lines;
-		*last_line = lines >> 32;
-		return true;
-	}
-	return false;
-}
-
-/* Returns the function's type; 0: there is no function. */
-static unsigned php_read_type(const struct runtime_process *process, uint64_t code)
-{
-	unsigned type = runtime_read_word(process, code + FUNCTION_TYPE) & 0xff;
-
-	return type == FUNCTION_INTERNAL || type == FUNCTION_USER || type == FUNCTION_EVAL ? type
-											   : 0;
+	return layout->lines &&
+	       memory_read(process->memory, process->root,
+			   frame->code + layout->lines - sizeof(words[0]), words,
+			   2 * sizeof(words[0])) == 2 * sizeof(words[0]) &&
+	       php_is_lines(words[1]) && (!frame->seen || frame->seen == words[1]);
 }
 
 static bool php_check_code(const struct runtime_process *process, const struct runtime_frame *frame,
 			   uint64_t *check)
 {
-	uint64_t words[4]; /* type and flags, name, scope, prototype */
+	uint64_t words[6] = { 0 }; /* type and flags, name, scope, prototype, file, lines */
+	unsigned type = php_read_type(process, frame->code);
 
-	if (!php_read_type(process, frame->code) ||
-	    memory_read(process->memory, process->root, frame->code, words, sizeof(words)) !=
-		    sizeof(words))
+	if (!type || memory_read(process->memory, process->root, frame->code, words,
+				 4 * sizeof(words[0])) != 4 * sizeof(words[0]))
+		return false;
+	if (type != FUNCTION_INTERNAL && !php_read_lines(process, frame, &words[4]))
 		return false;
 	*check = hash_bytes(frame->code, words, sizeof(words));
 	return true;
@@ -176,16 +247,18 @@ static bool php_read_name(const struct runtime_process *process, const struct ru
 	uint64_t called = runtime_read_word(process, frame->code + FUNCTION_NAME);
 	char function[RUNTIME_NAME_BYTES / 2] = "<main>", class[RUNTIME_NAME_BYTES / 2];
 	unsigned type = php_read_type(process, frame->code);
-	uint32_t last_line;
+	uint64_t place[2];
 
 	if (!type || !runtime_is_same_name(process, frame, called + STRING_HASH) ||
 	    (called && !php_read_string(process, called, function, sizeof(function))) ||
 	    (scope && !php_read_string(process, runtime_read_word(process, scope + CLASS_NAME),
 				       class, sizeof(class))) ||
 	    (type != FUNCTION_INTERNAL &&
-	     !php_read_file(process, frame->code, name->file, sizeof(name->file), &name->line,
-			    &last_line)))
+	     (!php_read_lines(process, frame, place) ||
+	      !php_read_string(process, place[0], name->file, sizeof(name->file)))))
 		return false;
+	if (type != FUNCTION_INTERNAL)
+		name->line = (uint32_t)place[1];
 	/* The main part of a file that a method includes has the method's class. */
 	if (called && scope)
 		snprintf(name->function, sizeof(name->function), "%s::%s", class, function);
@@ -198,15 +271,15 @@ static bool php_read_name(const struct runtime_process *process, const struct ru
 static uint32_t php_read_line(const struct runtime_process *process,
 			      const struct runtime_frame *frame)
 {
-	uint32_t line, first_line, last_line;
-	char path[RUNTIME_FILE_BYTES];
+	uint64_t place[2];
+	uint32_t line;
 
 	if (!runtime_is_pointer(frame->position) ||
 	    !memory_read_u32(process->memory, process->root, frame->position + OPLINE_LINE,
 			     &line) ||
-	    !php_read_file(process, frame->code, path, sizeof(path), &first_line, &last_line))
+	    !php_read_lines(process, frame, place))
 		return 0;
-	return line >= first_line && line <= last_line ? line : 0;
+	return line >= (uint32_t)place[1] && line <= place[1] >> 32 ? line : 0;
 }
 
 static const char *const php_loops[] = { "execute_ex", NULL };
@@ -222,5 +295,5 @@ const struct language_ops php_language = {
 	.read_name = php_read_name,
 	.read_line = php_read_line,
 	.n_words = N_PHP_WORDS,
-	.n_words_before = WORD_NAME_HASH,
+	.n_words_before = N_PHP_WORDS_BEFORE,
 };

@@ -14,6 +14,7 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "language/ruby_objects.h"
@@ -58,8 +59,11 @@ enum { METHOD_FLAGS, METHOD_CLASS, METHOD_DEFINITION, METHOD_ID, METHOD_OWNER, N
 
 static bool ruby_find_layout(struct elf_file *file, const char *name, struct runtime *runtime)
 {
-	(void)file, (void)runtime;
-	return strncmp(name, "libruby", 7) == 0 || strncmp(name, "ruby", 4) == 0;
+	(void)file;
+	if (strncmp(name, "libruby", 7) != 0 && strncmp(name, "ruby", 4) != 0)
+		return false;
+	runtime->layout = calloc(1, sizeof(struct ruby_layout));
+	return runtime->layout;
 }
 
 /* --- frames ----------------------------------------------------------------------------------- */
@@ -229,15 +233,23 @@ static bool ruby_read_frame(const struct runtime_process *process, const uint64_
 
 /* --- code ------------------------------------------------------------------------------------- */
 
+/*
+ * Functions that are made by eval() and are removed leave their memory to others, which may have as
+ * much code. The collector frees a function only when no frame has it.
+ */
 static bool ruby_check_code(const struct runtime_process *process,
 			    const struct runtime_frame *frame, uint64_t *check)
 {
-	uint64_t words[2], body = runtime_read_word(process, frame->code + ISEQ_BODY);
+	/* The words: the kind of function, its size, where its instructions are, and its name. */
+	uint64_t words[2 + RUBY_LABEL_WORDS], body;
 
-	/* The words: the kind of function, its size, and where its instructions are. */
+	body = runtime_read_word(process, frame->code + ISEQ_BODY);
 	if (!ruby_is_iseq(process, frame->code) ||
-	    memory_read(process->memory, process->root, body, words, sizeof(words)) !=
-		    sizeof(words))
+	    memory_read(process->memory, process->root, body, words, 2 * sizeof(words[0])) !=
+		    2 * sizeof(words[0]) ||
+	    frame->position < words[1] ||
+	    frame->position - words[1] > (words[0] >> 32) * sizeof(uint64_t) ||
+	    !ruby_read_label(process, frame->code, words + 2))
 		return false;
 	*check = hash_bytes(body, words, sizeof(words));
 	return true;

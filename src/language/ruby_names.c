@@ -96,21 +96,42 @@ static bool ruby_read_path(const struct runtime_process *process, uint64_t addre
  */
 enum { LOCATION_PATH, LOCATION_BASE, LOCATION_LABEL, LOCATION_LINE, N_LOCATION_WORDS };
 
-uint64_t ruby_find_location(const struct runtime_process *process, uint64_t code)
+/* Where BODY has that structure, in bytes; 0: not found. */
+static unsigned ruby_search_location(const struct runtime_process *process, uint64_t body)
 {
-	uint64_t words[BODY_SEARCHED], body = runtime_read_word(process, code + ISEQ_BODY);
+	uint64_t words[BODY_SEARCHED];
 	size_t n = memory_read(process->memory, process->root, body, words, sizeof(words)) /
 		   sizeof(words[0]);
 
-	for (size_t i = BODY_FIRST_WORD; i + N_LOCATION_WORDS <= n; i++) {
+	for (unsigned i = BODY_FIRST_WORD; i + N_LOCATION_WORDS <= n; i++) {
 		unsigned type = VALUE_TYPE(ruby_read_flags(process, words[i + LOCATION_PATH]));
 
 		if ((type == T_STRING || type == T_ARRAY) &&
 		    ruby_is_string(process, words[i + LOCATION_BASE]) &&
 		    ruby_is_string(process, words[i + LOCATION_LABEL]))
-			return body + i * sizeof(words[0]);
+			return i * sizeof(words[0]);
 	}
 	return 0;
+}
+
+uint64_t ruby_find_location(const struct runtime_process *process, uint64_t code)
+{
+	struct ruby_layout *layout = process->runtime->layout;
+	uint64_t body = runtime_read_word(process, code + ISEQ_BODY);
+
+	if (!layout->location)
+		layout->location = ruby_search_location(process, body);
+	return layout->location ? body + layout->location : 0;
+}
+
+bool ruby_read_label(const struct runtime_process *process, uint64_t code,
+		     uint64_t words[RUBY_LABEL_WORDS])
+{
+	uint64_t location = ruby_find_location(process, code);
+
+	words[0] = runtime_read_word(process, location + LOCATION_LABEL * sizeof(*words));
+	return location && ruby_is_string(process, words[0]) &&
+	       ruby_read_words(process, words[0], words + 1, RUBY_LABEL_WORDS - 1);
 }
 
 /* Whether TEXT is the name of a constant, such as Shop::Third. An anonymous class has another. */

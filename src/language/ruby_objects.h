@@ -65,8 +65,16 @@ static inline uint64_t ruby_read_version(const struct runtime_process *process)
 	return version << 32 | version >> 32;
 }
 
+struct ruby_layout {
+	unsigned location; /* where the body of an iseq has its names, in bytes; 0: not known yet */
+};
+
 /* The address of what names the iseq at CODE; 0: it is not found. */
 uint64_t ruby_find_location(const struct runtime_process *process, uint64_t code);
+/* Reads the address of the string that names the iseq at CODE, and the string's object. */
+#define RUBY_LABEL_WORDS 6
+bool ruby_read_label(const struct runtime_process *process, uint64_t code,
+		     uint64_t words[RUBY_LABEL_WORDS]);
 /* The line that FRAME executes; 0: not known. */
 uint32_t ruby_read_line(const struct runtime_process *process, const struct runtime_frame *frame);
 /* Sets the name, file and line of the function of FRAME; a method's name begins with its class. */

@@ -1,56 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A Python program that makes functions and drops them for ever: names are read while it goes on, so
- * another function may have come to the same address meanwhile. No function may get another one's
- * name. The program tells in a file, which the test maps, which functions run.
+ * Programs that make functions and drop them for ever: names are read while they go on, so another
+ * function may have come to the same address meanwhile. No function may get another one's name. The
+ * program tells in a file, which the test maps, which functions run.
  *
- * XTOP_LONG=1: 100,000 samples.
+ * XTOP_LONG=1: 100,000 samples, and all versions that are there. XTOP_CHURN=ruby3.3 (or another
+ * program): this one alone.
  */
 #include "config.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
+#include "churn_programs.h"
 #include "tests/language/told_native.h"
+#include "tests/support/shell.h"
 
-#define SAMPLES      1000
-#define LONG_SAMPLES 100000
+#define SAMPLES        300
+#define NATIVE_SAMPLES 100 /* copies of stacks take longer */
+#define LONG_SAMPLES   100000
+#define TURN_DIGITS    7
 
-/* Functions a_N, b_N, c_N of the turn N. Each calls the next one; they are dropped after the turn. */
-static const char program[] =
-	"import mmap, os, struct, sys, time\n"
-	"turn = mmap.mmap(os.open(sys.argv[1], os.O_RDWR), 4096)\n"
-	"text = '''\n"
-	"def a_N():\n"
-	"    return b_N()\n"
-	"def b_N():\n"
-	"    return c_N()\n"
-	"def c_N():\n"
-	"    s = 0\n"
-	"    for i in range(M): s += i\n"
-	"    return s\n"
-	"'''\n"
-	"def run(n):\n"
-	"    made = {}\n"
-	"    exec(compile(text.replace('N', str(n)).replace('M', str(n * 7919 % 4000)),\n"
-	"                 'made.py', 'exec'), made)\n"
-	"    turn[0:8] = struct.pack('q', n)\n"
-	"    made['a_%d' % n]()\n"
-	"print('END', flush=True)\n"
-	"time.sleep(0.5)\n"
-	"n = 1000000\n"
-	"while True:\n"
-	"    n += 1\n"
-	"    run(n)\n";
+static char classes[] = "/tmp/xtop-churn.XXXXXX"; /* folder */
 
 struct churn {
 	struct live_process live;
 	struct told_native native;
 	struct resolver_counts counts;
 	struct recipe recipe;
+	bool on_stack; /* functions are on the thread's own stack */
+	pid_t thread;
 	const volatile uint64_t *turn; /* what the program tells */
 	uint64_t buffer[TOLD_N_WORDS];
 	unsigned right, wrong, unknown, stable; /* functions; samples with a function that stays */
@@ -76,7 +59,7 @@ static bool churn_prepare(struct churn *churn)
 }
 
 /* Copies the frames, and sets *TURN, while the program is stopped. */
-static const struct sample_vcpu *churn_copy(struct churn *churn, uint64_t *turn)
+static const struct sample_vcpu *churn_copy_list(struct churn *churn, uint64_t *turn)
 {
 	struct live_process *live = &churn->live;
 	const struct sample_vcpu *vcpu;
@@ -91,33 +74,63 @@ static const struct sample_vcpu *churn_copy(struct churn *churn, uint64_t *turn)
 	return vcpu;
 }
 
+/* Copies the stack. *TURN becomes 0 if the program went on to another turn meanwhile. */
+static const struct sample_vcpu *churn_copy_stack(struct churn *churn, uint64_t *turn)
+{
+	const struct sample_vcpu *vcpu;
+
+	*turn = *churn->turn;
+	memory_refresh(churn->live.memory);
+	vcpu = live_stack_copy(&churn->live, churn->thread, churn->buffer);
+	if (*churn->turn != *turn)
+		*turn = 0;
+	return vcpu;
+}
+
+/* The turn in which the function of FRAME was made; 0: it was made in none. */
+static uint64_t churn_find_made(const struct frame *frame, uint64_t turn)
+{
+	size_t digits;
+
+	if (strncmp(frame->name, "[php] {closure", 14) == 0)
+		return frame->address - 1 - turn % CHURN_PHP_LINES <= 2 ? turn : UINT64_MAX;
+	for (const char *at = frame->name; *at; at += digits + !digits) {
+		digits = strspn(at, "0123456789");
+		if (digits == TURN_DIGITS)
+			return strtoull(at, NULL, 10);
+	}
+	return 0;
+}
+
 static void churn_compare(struct churn *churn, const struct program_stack *stack, uint64_t turn)
 {
-	unsigned long made;
-	unsigned stable = 0;
-	char letter;
+	bool stable = false;
 
 	for (size_t i = 0; i < stack->n; i++) {
 		const struct frame *frame =
 			frames_get(churn->native.frames, stack->frames[i].frame);
+		uint64_t made = churn_find_made(frame, turn);
+		size_t length = strlen(frame->name);
 
-		stable += strcmp(frame->name, "[py] run") == 0;
-		if (sscanf(frame->name, "[py] %c_%lu", &letter, &made) == 2) {
-			churn->right += made == turn;
-			churn->wrong += made != turn;
-		}
+		stable |= length > 4 && strcmp(frame->name + length - 3, "run") == 0;
+		churn->right += made && made == turn;
+		churn->wrong += made && made != turn;
+		if (made && made != turn && getenv("XTOP_CHURN"))
+			printf("# turn %" PRIu64 ": %s %" PRIu64 "\n", turn, frame->name,
+			       frame->address);
 		churn->unknown += strcmp(frame->name, "[interpreted]") == 0;
 	}
-	churn->stable += stable == 1;
+	churn->stable += stable;
 }
 
 /* Takes a sample, and reads its names a moment later. */
 static bool churn_look(struct churn *churn, unsigned number)
 {
 	const struct live_process *live = &churn->live;
-	struct program_stack stack;
+	struct program_stack stack = { .n = 0 };
 	uint64_t turn;
-	const struct sample_vcpu *vcpu = churn_copy(churn, &turn);
+	const struct sample_vcpu *vcpu =
+		churn->on_stack ? churn_copy_stack(churn, &turn) : churn_copy_list(churn, &turn);
 	const struct runtimes_sample sample = { .vcpu = vcpu,
 						.stack = &churn->native.stack,
 						.space = churn->native.space,
@@ -129,68 +142,129 @@ static bool churn_look(struct churn *churn, unsigned number)
 		return false;
 	usleep(number % 16 * 100);
 	memory_refresh(live->memory);
-	if (!runtimes_begin(churn->native.runtimes, &sample))
-		return false;
-	runtimes_find(churn->native.runtimes, &stack);
-	churn_compare(churn, &stack, turn);
+	if (churn->on_stack) {
+		told_native_follow(&churn->native, live, vcpu);
+		stack = churn->native.program;
+	} else if (runtimes_begin(churn->native.runtimes, &sample)) {
+		runtimes_find(churn->native.runtimes, &stack);
+	}
+	if (turn)
+		churn_compare(churn, &stack, turn);
 	return true;
+}
+
+/* Waits until the program begins its turns, and gets ready for its samples. */
+static bool churn_begin(struct churn *churn, const char *version)
+{
+	struct live_process *live = &churn->live;
+
+	told_native_init(&churn->native, live);
+	churn->on_stack = live->runtime && runtime_is_native(live->runtime);
+	churn->thread =
+		strncmp(version, "java", 4) == 0 ? told_find_main_thread(live->pid) : live->pid;
+	if (!churn->on_stack &&
+	    !check(churn_prepare(churn), "%s: the thread has a recipe", version))
+		return false;
+	usleep(600000);
+	return churn->on_stack || !ptrace(PTRACE_SEIZE, live->pid, 0, 0);
 }
 
 static void check_churn(struct churn *churn, const char *version)
 {
-	unsigned n_samples = getenv("XTOP_LONG") ? LONG_SAMPLES : SAMPLES, n = 0;
+	unsigned n_samples = churn->on_stack ? NATIVE_SAMPLES : SAMPLES, n = 0;
 
-	told_native_init(&churn->native, &churn->live);
-	if (!check(churn_prepare(churn), "%s: the thread has a recipe", version))
-		return;
-	usleep(600000); /* the program begins its turns */
-	if (ptrace(PTRACE_SEIZE, churn->live.pid, 0, 0))
-		return;
+	if (getenv("XTOP_LONG"))
+		n_samples = LONG_SAMPLES;
 	while (n < n_samples && churn_look(churn, n))
 		n++;
-	printf("# %s: %u samples; %u names right, %u wrong, %u not known\n", version, n,
-	       churn->right, churn->wrong, churn->unknown);
+	printf("# %s: %u samples, %" PRIu64 " turns; %u names right, %u wrong, %u not known\n",
+	       version, n, *churn->turn % 1000000, churn->right, churn->wrong, churn->unknown);
 	check(n == n_samples, "%s: all samples were taken", version);
 	check(!churn->wrong, "%s: no function has another one's name", version);
 	check(churn->right > 0, "%s: functions of a turn get names", version);
 	check(churn->stable > n / 2, "%s: the function that stays has its name", version);
-	told_native_deinit(&churn->native);
 }
 
-static bool try_version(const char *version, char *path)
+static bool try_program(const char *version, const char *path, char *const argv[])
 {
 	static struct churn churn;
-	char *const argv[] = { (char *)version, (char *)"-c", (char *)program, path, NULL };
 	int fd = open(path, O_RDWR | O_CLOEXEC);
+	const char *only = getenv("XTOP_CHURN");
 	char told[64];
 	bool found;
 
 	memset(&churn, 0, sizeof(churn));
 	churn.turn = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
 	close(fd);
-	found = churn.turn != MAP_FAILED && live_process_start(&churn.live, argv);
+	found = churn.turn != MAP_FAILED && (!only || strcmp(only, version) == 0) &&
+		live_process_start(&churn.live, argv);
 	if (!found)
 		return false;
 	found = live_process_await(&churn.live, told, sizeof(told));
-	if (found)
+	if (found && churn_begin(&churn, version)) {
 		check_churn(&churn, version);
+		told_native_deinit(&churn.native);
+	}
 	live_process_end(&churn.live);
 	munmap((void *)churn.turn, 4096);
 	return found;
 }
 
+/* A language: its programs, the usual one first, and what they are given before the file. */
+struct language {
+	const char *versions[6];
+	const char *arguments[5];
+};
+
+static const struct language languages[] = {
+	{ { "python3", "python3.8", "python3.12", "python3.13" }, { "-c", churn_python } },
+	{ { "php", "php7.4", "php8.4" }, { "-r", churn_php } },
+	{ { "ruby", "ruby2.7", "ruby3.3" }, { "--disable-gems", "-e", churn_ruby } },
+	{ { "perl", "perl5.32.1", "perl5.40.1" }, { "-e", churn_perl } },
+	{ { "node", "node12", "node16", "node22", "node24" }, { "-e", churn_node } },
+	{ { "java", "java8", "java11", "java21", "java25" },
+	  { "-XX:+UseSerialGC", "-cp", classes, "Churn" } },
+};
+
+static void try_language(const struct language *language, char *path)
+{
+	unsigned most = getenv("XTOP_LONG") || getenv("XTOP_CHURN") ? 6 : 1;
+
+	for (unsigned i = 0; i < most && language->versions[i]; i++) {
+		char *argv[8] = { (char *)language->versions[i] };
+		unsigned n = 1;
+
+		for (const char *const *argument = language->arguments; *argument; argument++)
+			argv[n++] = (char *)*argument;
+		argv[n] = path;
+		try_program(language->versions[i], path, argv);
+	}
+}
+
+/* Compiles the Java program. */
+static void make_classes(void)
+{
+	const char *source = getenv("srcdir");
+
+	if (!mkdtemp(classes))
+		abort();
+	if (told_is_installed("javac"))
+		shell("javac --release 8 -nowarn -d %s %s/tests/language/Churn.java 2>/dev/null",
+		      classes, source ? source : ".");
+}
+
 int main(void)
 {
-	static const char *const versions[] = { "python3", "python3.8", "python3.12",
-						"python3.13" };
-	char path[] = "/tmp/xtop-churn-XXXXXX";
+	char path[] = "/tmp/xtop-turns-XXXXXX";
 	int fd = mkstemp(path);
 
 	if (fd < 0 || ftruncate(fd, 4096))
 		abort();
 	close(fd);
-	for (size_t i = 0; i < (getenv("XTOP_LONG") ? 4 : 1); i++)
-		try_version(versions[i], path);
+	make_classes();
+	for (size_t i = 0; i < sizeof(languages) / sizeof(languages[0]); i++)
+		try_language(&languages[i], path);
 	unlink(path);
+	shell("rm -r %s", classes);
 	return told_done("python3");
 }

@@ -6,8 +6,6 @@
  */
 #include "config.h"
 
-#include <dirent.h>
-
 #include "tests/language/told_native.h"
 #include "tests/support/shell.h"
 
@@ -17,30 +15,9 @@
 
 static char folder[] = "test_java.XXXXXX";
 
-/* The thread that runs main(): the launcher makes it first. */
-static pid_t find_main_thread(pid_t pid)
-{
-	char path[64];
-	struct dirent *entry;
-	pid_t least = 0;
-	DIR *stream;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	stream = opendir(path);
-	while (stream && (entry = readdir(stream))) {
-		pid_t thread = atoi(entry->d_name);
-
-		if (thread > pid && (!least || thread < least))
-			least = thread;
-	}
-	if (stream)
-		closedir(stream);
-	return least;
-}
-
 static void check_told(struct live_process *live, const char *version, const char *told)
 {
-	pid_t thread = find_main_thread(live->pid);
+	pid_t thread = told_find_main_thread(live->pid);
 
 	told_check_thread(live, thread, OF_A_CLASS, version, told);
 	if (getenv("XTOP_TAPES"))
@@ -84,7 +61,7 @@ static void check_busy(struct live_process *live, const char *version, const cha
 	(void)told;
 	told_native_init(&native, live);
 	for (unsigned i = 0; i < LOOKS; i++) {
-		if (!told_native_look(&native, live, find_main_thread(live->pid)))
+		if (!told_native_look(&native, live, told_find_main_thread(live->pid)))
 			continue;
 		told_native_write(&native, OF_A_CLASS, text, sizeof(text));
 		seen.looks++;
@@ -143,7 +120,7 @@ static void check_loops(struct live_process *live, const char *version, const ch
 	(void)told;
 	told_native_init(&native, live);
 	for (unsigned i = 0; i < LOOKS; i++, usleep(500)) {
-		if (!told_native_look(&native, live, find_main_thread(live->pid)))
+		if (!told_native_look(&native, live, told_find_main_thread(live->pid)))
 			continue;
 		told_native_write(&native, "Loops.", text, sizeof(text));
 		looks++;

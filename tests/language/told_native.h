@@ -6,6 +6,8 @@
 #ifndef TOLD_NATIVE_H
 #define TOLD_NATIVE_H
 
+#include <dirent.h>
+
 #include "profile/runtimes.h"
 #include "tests/language/told_stack.h"
 #include "tests/support/live_stack.h"
@@ -24,6 +26,27 @@ struct told_native {
 	struct runtime_process running;     /* for lines */
 	uint32_t lines[RUNTIME_MAX_FRAMES]; /* that the functions execute; 0: not known */
 };
+
+/* The thread that runs the main() of a Java program: the launcher makes it first. */
+static inline pid_t told_find_main_thread(pid_t pid)
+{
+	char path[64];
+	struct dirent *entry;
+	pid_t least = 0;
+	DIR *stream;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	stream = opendir(path);
+	while (stream && (entry = readdir(stream))) {
+		pid_t thread = atoi(entry->d_name);
+
+		if (thread > pid && (!least || thread < least))
+			least = thread;
+	}
+	if (stream)
+		closedir(stream);
+	return least;
+}
 
 static inline void told_native_init(struct told_native *native, const struct live_process *live)
 {
@@ -79,12 +102,10 @@ static inline void told_native_read_lines(struct told_native *native)
 	}
 }
 
-/* Copies the stack of THREAD, and finds its functions. False: it cannot be copied. */
-static inline bool told_native_look(struct told_native *native, const struct live_process *live,
-				    pid_t thread)
+/* Finds the functions of the stack that VCPU has copied. */
+static inline bool told_native_follow(struct told_native *native, const struct live_process *live,
+				      const struct sample_vcpu *vcpu)
 {
-	static uint64_t buffer[LIVE_STACK_BYTES / sizeof(uint64_t)];
-	const struct sample_vcpu *vcpu = live_stack_copy(live, thread, buffer);
 	struct resolver_counts counts = { 0 };
 	const struct runtimes_sample sample = { .vcpu = vcpu,
 						.stack = &native->stack,
@@ -95,7 +116,6 @@ static inline bool told_native_look(struct told_native *native, const struct liv
 	struct unwind_spaces spaces = { .user = space_for_unwind(native->space),
 					.user_whole = true };
 
-	memory_refresh(live->memory);
 	native->vcpu = vcpu;
 	native->program.n = 0;
 	if (!vcpu || !runtimes_begin(native->runtimes, &sample))
@@ -104,6 +124,17 @@ static inline bool told_native_look(struct told_native *native, const struct liv
 	unwind_stack(vcpu, &spaces, UNWIND_AUTO, &native->stack);
 	runtimes_find(native->runtimes, &native->program);
 	return true;
+}
+
+/* Copies the stack of THREAD, and finds its functions. False: it cannot be copied. */
+static inline bool told_native_look(struct told_native *native, const struct live_process *live,
+				    pid_t thread)
+{
+	static uint64_t buffer[LIVE_STACK_BYTES / sizeof(uint64_t)];
+	const struct sample_vcpu *vcpu = live_stack_copy(live, thread, buffer);
+
+	memory_refresh(live->memory);
+	return told_native_follow(native, live, vcpu);
 }
 
 /* Writes "NAME FILE FIRST-LINE LINE" for each function whose name has NEEDED in it. */
