@@ -314,7 +314,8 @@ static struct xtop_error *terminal_check_type(const char *type)
 	if (!known && terminal_use_inside(type))
 		known = setupterm(getenv("TERM"), STDOUT_FILENO, &status) == OK;
 	if (!known)
-		return error_create("terminal type '%s' is not known: try TERM=xterm, or use -b", type);
+		return error_create("terminal type '%s' is not known: try TERM=xterm, or use -b",
+				    type);
 	move = tigetstr("cup");
 	able = move && move != (char *)-1;
 	del_curterm(cur_term);
