@@ -58,6 +58,13 @@ static bool alias_is_mark(const char *name)
 	return alias_is_one_of(name, marks, ARRAY_SIZE(marks)) || symbol_is_end_mark(name);
 }
 
+size_t symbol_name_bytes(const char *name, size_t n)
+{
+	const char *version = memmem(name, n, "@@", 2);
+
+	return version && version > name ? (size_t)(version - name) : n;
+}
+
 bool symbol_is_end_mark(const char *name)
 {
 	static const char *const ends[] = { "etext",      "_etext",     "__etext",

@@ -21,6 +21,7 @@
 #define SYMBOL_ALIAS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "xtop/symbol/symbol.h"
 
@@ -32,6 +33,12 @@ struct symbol_alias {
 
 /* Whether A is shown, not B. */
 bool symbol_alias_better(const struct symbol_alias *a, const struct symbol_alias *b);
+/*
+ * The length of a name of N bytes without the default version that ld puts into tables of
+ * libraries: `malloc@@GLIBC_2.2.5` is malloc. Another version stays: `memcpy@GLIBC_2.2.5` is not
+ * memcpy.
+ */
+size_t symbol_name_bytes(const char *name, size_t n);
 /* A name that only says that code ends here: `_etext`, `__entry_text_end`. */
 bool symbol_is_end_mark(const char *name);
 

@@ -149,14 +149,15 @@ static struct xtop_error *elf_add_symbol(void *context, const struct elf_symbol 
 	if (!page && !elf_is_function(symbol))
 		return NULL;
 	adding->n_added++;
-	error = symtab_add(adding->tab,
-			   &(struct symbol_definition){ .start = symbol->address,
-							.size_bytes = page ? GUEST_PAGE_SIZE
-									   : symbol->size_bytes,
-							.limit = symbol->home_end,
-							.rank = elf_symbol_rank(symbol),
-							.name = symbol->name,
-							.name_bytes = symbol->name_bytes });
+	error = symtab_add(
+		adding->tab,
+		&(struct symbol_definition){
+			.start = symbol->address,
+			.size_bytes = page ? GUEST_PAGE_SIZE : symbol->size_bytes,
+			.limit = symbol->home_end,
+			.rank = elf_symbol_rank(symbol),
+			.name = symbol->name,
+			.name_bytes = symbol_name_bytes(symbol->name, symbol->name_bytes) });
 	return error_wrap(error, "%s", adding->file->path);
 }
 

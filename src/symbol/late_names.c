@@ -64,14 +64,13 @@ uint32_t late_names_add(struct late_names *names, uint32_t at, enum symbol_rank 
 /* Reads a name into TEXT, which has SYMTAB_MAX_NAME_BYTES + 1 bytes. False: it is not there now. */
 static bool late_read(struct late_names *names, uint32_t at, char *text)
 {
-	size_t got = names->bytes.read(names->bytes.context, at, text, LATE_FIRST_BYTES);
+	size_t got = names->bytes.read(names->bytes.context, at, text, LATE_FIRST_BYTES), n;
 
 	if (got == LATE_FIRST_BYTES && !memchr(text, '\0', got))
 		got = names->bytes.read(names->bytes.context, at, text, SYMTAB_MAX_NAME_BYTES);
-	if (memchr(text, '\0', got))
-		return true;
-	text[got] = '\0';
-	return got == SYMTAB_MAX_NAME_BYTES; /* a longer name is cut */
+	n = strnlen(text, got);
+	text[symbol_name_bytes(text, n)] = '\0';
+	return n < got || got == SYMTAB_MAX_NAME_BYTES; /* a longer name is cut */
 }
 
 static char *late_read_best(struct late_names *names, uint32_t number)

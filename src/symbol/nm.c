@@ -32,6 +32,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "symbol/alias.h"
 #include "xtop/base/cleanup.h"
 
 #define NM_BUFFER_BYTES (64U << 10)
@@ -91,8 +92,8 @@ static size_t nm_name_bytes(const char *name, const char *end)
 	const char *tab = memchr(name, '\t', end - name);
 
 	if (!tab || (end - tab > 3 && tab[1] == '[' && end[-1] == ']'))
-		return end - name;
-	return tab - name;
+		return symbol_name_bytes(name, end - name);
+	return symbol_name_bytes(name, tab - name);
 }
 
 static bool nm_parse_line(const char *text, const char *end, struct nm_line *line)

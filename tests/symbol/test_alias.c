@@ -57,6 +57,8 @@ int main(void)
 	static const char *const functions[] = { "end",    "__blk_end", "text_end", "__stop_tty",
 						 "etext2", "e",         "_",        "" };
 
+	static const char *const versions[] = { "malloc@@GLIBC_2.2.5", "memcpy", "memcpy@@" };
+
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		check(symbol_alias_better(&pairs[i].better, &pairs[i].worse), "%s: %s before %s",
 		      pairs[i].why, pairs[i].better.name, pairs[i].worse.name);
@@ -69,5 +71,9 @@ int main(void)
 		check(symbol_is_end_mark(ends[i]), "\"%s\" ends code", ends[i]);
 	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
 		check(!symbol_is_end_mark(functions[i]), "\"%s\" may be a function", functions[i]);
+	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++)
+		check_u64(symbol_name_bytes(versions[i], strlen(versions[i])), 6, versions[i]);
+	check_u64(symbol_name_bytes("memcpy@GLIBC_2.2.5", 18), 18, "another version stays");
+	check_u64(symbol_name_bytes("@@x", 3), 3, "a name that begins with @@ stays");
 	return tap_done();
 }

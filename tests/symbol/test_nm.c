@@ -130,6 +130,10 @@ static void test_variants(void)
 		   "0000000000001000 T f\n"
 		   "0000000000001010 r x\n",
 		   "1000-1010 f;");
+	check_text("nm of a library",
+		   "0000000000001000 T f@@V_1.0\n0000000000001010 T f@V_0.9\n"
+		   "0000000000001020 R x@@V_1.0\n",
+		   "1000-1010 f;1010-1020 f@V_0.9;");
 	check_text("nm -C", "0000000000001000 T ns::f(int, char const*)\n0000000000001010 r x\n",
 		   "1000-1010 ns::f(int, char const*);");
 	check_text("nm -l", "0000000000001000 T f\t/src/f.c:7\n0000000000001010 r x\n",
