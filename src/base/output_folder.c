@@ -74,8 +74,8 @@ static void output_walk_follow(struct output_walk *walk, int link, uid_t owner)
 }
 
 /*
- * Takes the first component off what is left, and goes there. That of an absolute path has its
- * slash, and begins at the root.
+ * Takes the first component off the path that is left, and goes there. An absolute path's first
+ * component has the slash, and begins at the root.
  */
 static void output_walk_step(struct output_walk *walk)
 {

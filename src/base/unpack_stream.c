@@ -16,7 +16,7 @@ struct unpack_stream {
 	struct unpacker *unpacker; /* NULL: the bytes are not packed */
 	uint8_t *in;               /* bytes of BUFFER that were not unpacked or copied yet */
 	size_t n_in;
-	unsigned long long offset; /* where IN ends in the file */
+	unsigned long long offset; /* offset in the file of the end of IN */
 	uint8_t buffer[UNPACK_FILL_BYTES];
 };
 

@@ -88,7 +88,10 @@ static bool line_symbols_end_alike(const char *a, size_t a_bytes, const char *b,
 	       (a_bytes == b_bytes || a[a_bytes - b_bytes - 1] == '/');
 }
 
-/* Whether SYMBOL is of FILE (FILE_BYTES; 0: any). One of the two names may lack its folders. */
+/*
+ * Whether FILE, a name of FILE_BYTES, is SYMBOL's source file. One of the two names may lack its
+ * folders. FILE_BYTES 0: any file is.
+ */
 static bool line_symbol_is_in(const struct elf_line_symbol *symbol, const char *file,
 			      size_t file_bytes)
 {

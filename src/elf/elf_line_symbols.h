@@ -12,7 +12,7 @@
 
 struct elf_line_symbol {
 	const char *name; /* points into the mapping, or belongs to libdwfl */
-	const char *file; /* source file of a static symbol, in the same way; NULL: unknown */
+	const char *file; /* source file of a static symbol, stored like NAME; NULL: unknown */
 	uint64_t address, size_bytes;
 	uint32_t section;
 	bool is_last; /* the symbol is the last one of its section */

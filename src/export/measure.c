@@ -7,9 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-#define MEASURE_MAX_SUM   0x1p53 /* sums of whole numbers are exact below, in a double, too */
+#define MEASURE_MAX_SUM   0x1p53 /* up to here a double adds whole numbers exactly */
 #define MEASURE_MAX_ZEROS 18
-#define MEASURE_ERROR     1e-9 /* what may be missing of a value, relative to it */
+#define MEASURE_ERROR     1e-9 /* the most by which a value may differ, relative to it */
 
 /* Whether all weights, times SCALE, are whole numbers, or nearly so. */
 static bool measure_is_whole(const struct snapshot *snapshot, double scale)

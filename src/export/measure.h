@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the numbers of a written profile are. A run has CPU time, its waits have time of waiting. A
- * profile file that was read has its own kind of value, or only counts. Main's thread.
+ * What the numbers of a written profile measure: CPU time for a run, waiting time for its waits.
+ * For a profile that was read from a file they are the file's kind of value, or counts. Main's
+ * thread.
  */
 #ifndef EXPORT_MEASURE_H
 #define EXPORT_MEASURE_H
@@ -13,8 +14,8 @@ struct measure {
 				    snapshot */
 	double per_tick;         /* what a tick stands for, in the unit */
 	/*
-	 * Files with whole numbers have so many times the value: a power of ten. It is 1 for a run,
-	 * and where all values are whole numbers.
+	 * A power of ten, by which values are multiplied in files with whole numbers. It is 1 for a
+	 * run, and if all values are whole numbers.
 	 */
 	double factor;
 };

@@ -15,7 +15,7 @@
 
 struct code_names {
 	struct symbols *symbols;
-	struct loads *loads; /* by image; without segments where they are not known */
+	struct loads *loads; /* one for each image; without segments if they are not known */
 	size_t n, capacity;
 };
 

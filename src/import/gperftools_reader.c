@@ -85,7 +85,7 @@ static uint64_t gperf_word(const struct gperf_words *words, size_t i)
 	return words->swapped ? __builtin_bswap32(small) : small;
 }
 
-/* Finds which words the file has. False: it is no CPU profile. */
+/* Finds the size and the byte order of the file's words. False: it is no CPU profile. */
 static bool gperf_find_words(const char *bytes, size_t n, struct gperf_words *words)
 {
 	for (unsigned kind = 0; kind < 4; kind++) {
@@ -232,7 +232,7 @@ static bool gperf_push_addresses(struct gperf_reader *reader, const char *text)
 	}
 }
 
-/* Adds the stack with a VALUE that COUNT events have. Returns what is wrong; NULL: nothing. */
+/* Adds the stack; COUNT events have VALUE in all. Returns what is wrong; NULL: nothing. */
 static const char *gperf_add_value(struct gperf_reader *reader, double count, double value)
 {
 	reader->builder->n_read++;
@@ -248,7 +248,7 @@ static const char *gperf_add_value(struct gperf_reader *reader, double count, do
 
 /* --- CPU profiles ----------------------------------------------------------------------------- */
 
-/* The word after the last stack; 0: the file is damaged. */
+/* The index of the word after the last stack; 0: the file is damaged. */
 static size_t gperf_find_end(const struct gperf_words *words)
 {
 	size_t at = 2 + (size_t)gperf_word(words, 1);
@@ -310,8 +310,8 @@ struct gperf_heap {
 };
 
 /*
- * A large allocation is more likely to be sampled than a small one: a sample of BYTES in OBJECTS
- * stands for so many (gperftools' src/pprof, AdjustSamples()).
+ * How many allocations a sampled one of BYTES in OBJECTS stands for: a large allocation is more
+ * likely to be sampled than a small one (gperftools' src/pprof, AdjustSamples()).
  */
 static double gperf_scale(const struct gperf_heap *heap, double objects, double bytes)
 {
@@ -347,7 +347,7 @@ static const char *gperf_add_heap_line(struct gperf_reader *reader, const struct
 	return gperf_add_value(reader, values[first] * scale, values[heap->value] * scale);
 }
 
-/* HEAD is the first line. */
+/* Reads HEAD, the first line of a heap profile. */
 static struct xtop_error *gperf_begin_heap(struct gperf_reader *reader, const char *head,
 					   struct gperf_heap *heap)
 {
@@ -375,9 +375,9 @@ static struct xtop_error *gperf_begin_heap(struct gperf_reader *reader, const ch
 
 /* --- profiles of waiting for locks ------------------------------------------------------------ */
 
-/* What the lines before the stacks say. */
+/* What the lines before the stacks of a contention profile say. */
 struct gperf_locks {
-	double cycles_a_second, period; /* PERIOD: one of so many waits is in the file */
+	double cycles_a_second, period; /* one of PERIOD waits is in the file */
 };
 
 static struct xtop_error *gperf_begin_locks(struct gperf_reader *reader, struct gperf_locks *locks)
@@ -389,7 +389,7 @@ static struct xtop_error *gperf_begin_locks(struct gperf_reader *reader, struct 
 	return NULL;
 }
 
-/* "cycles/second = 2000000000", "sampling period = 100", "ms since reset = 5"; false: another. */
+/* Takes "cycles/second = 2000000000", "sampling period = 100" and the like. False: other lines. */
 static bool gperf_set_locks(struct gperf_locks *locks, const char *line)
 {
 	const char *equals = strchr(line, '=');

@@ -184,7 +184,7 @@ static struct xtop_error *lines_skip(struct lines *lines)
 	}
 }
 
-/* Returns the line of BYTES bytes at lines->at. Its end has END_BYTES. */
+/* Sets LINE to the BYTES at lines->at, which a line end of END_BYTES follows. */
 static void lines_take(struct lines *lines, size_t bytes, size_t end_bytes, struct text_line *line)
 {
 	*line = (struct text_line){ lines->text + lines->at, bytes, false };
@@ -195,7 +195,7 @@ static void lines_take(struct lines *lines, size_t bytes, size_t end_bytes, stru
 struct xtop_error *lines_next(struct lines *lines, struct text_line *line, bool *morep)
 {
 	struct xtop_error *error = NULL;
-	size_t before = 0; /* bytes of the line that have no end of a line among them */
+	size_t before = 0; /* bytes of the line that were searched for its end */
 
 	*morep = true;
 	for (;;) {

@@ -13,7 +13,7 @@
 
 /* The longest line that is read. The deepest stack of C++ takes a tenth of it. */
 #define LINES_MAX_BYTES LIMIT(1U << 20, 1U << 10)
-#define LINES_CUT_BYTES 80 /* what is kept of a longer line */
+#define LINES_CUT_BYTES 80 /* bytes of a longer line that are kept */
 #define LINES_RAW_BYTES LIMIT(64U << 10, 1U << 8)
 
 enum lines_encoding { LINES_UTF8, LINES_UTF16_LE, LINES_UTF16_BE };
@@ -26,7 +26,7 @@ struct lines {
 	bool source_ended;
 	char *text;
 	size_t at, n;                  /* [at, n) of TEXT was not returned yet */
-	uint64_t number;               /* the last line's, from 1 on */
+	uint64_t number;               /* number of the last line, from 1 on */
 	char cut[LINES_CUT_BYTES + 1]; /* the start of a line that is too long */
 };
 

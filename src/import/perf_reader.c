@@ -14,8 +14,8 @@
  * If no call chains were recorded, the line is indented, and one frame follows the event. Some
  * tools remove the blanks before frames.
  *
- * A file may have samples of several events. Those of the first one are read, or of the one that
- * is asked for.
+ * A file may have samples of several events. Only one event's samples are read: those of the first
+ * event, or of the event that is asked for.
  */
 #include "config.h"
 
@@ -41,8 +41,8 @@ struct perf_reader {
 	struct builder *builder;
 	struct lines lines;
 	char event[PERF_EVENT_BYTES]; /* the event that is read; "" before the first sample */
-	uint64_t n_other_events;      /* samples of others */
-	bool counts_samples;          /* each counts 1 */
+	uint64_t n_other_events;      /* samples of other events */
+	bool counts_samples;          /* each sample counts 1 */
 	/* The current sample. */
 	bool inside, wanted;
 	double period;
@@ -292,7 +292,7 @@ static bool perf_is_clock(const char *event)
 	       !strcmp(event, "wait");
 }
 
-/* Chooses the event, at the first sample that has the one that is wanted. */
+/* Chooses the event that is read, at the first sample of a wanted event. */
 static void perf_choose_event(struct perf_reader *reader, const char *event)
 {
 	struct builder *builder = reader->builder;

@@ -39,7 +39,7 @@ void pprof_labels_add_number(struct pprof_labels *labels, const char *key, int64
 	pprof_labels_add(labels, key, text);
 }
 
-/* Whether the text is that of an earlier group, or there is room for another one. */
+/* False: the text is no earlier group's, and there is no room for another group. */
 static bool pprof_labels_find_or_add(struct pprof_labels *labels)
 {
 	uint64_t hash = hash_bytes(0, labels->text, strlen(labels->text));

@@ -24,7 +24,7 @@ struct pprof_label_pair {
 };
 
 struct pprof_labels {
-	struct pprof_label_pair pairs[PPROF_MAX_LABELS]; /* the sample's, by key */
+	struct pprof_label_pair pairs[PPROF_MAX_LABELS]; /* the sample's labels, sorted by key */
 	size_t n;
 	char text[PPROF_LABEL_TEXT_BYTES];
 	char numbers[PPROF_MAX_LABELS][PPROF_NUMBER_BYTES]; /* texts of values that are numbers */
@@ -38,8 +38,8 @@ void pprof_labels_begin(struct pprof_labels *labels); /* a new sample */
 /* KEY and VALUE outlive the sample. */
 void pprof_labels_add(struct pprof_labels *labels, const char *key, const char *value);
 /*
- * A value that is a number, with its UNIT; NULL: none. Sizes of objects, "bytes", are left out:
- * heap profiles of Go have one in each sample, and they name no part of the program.
+ * Adds a label whose value is a NUMBER; UNIT NULL: no unit. Sizes of objects, "bytes", are left
+ * out: heap profiles of Go have one in each sample, and they name no part of the program.
  */
 void pprof_labels_add_number(struct pprof_labels *labels, const char *key, int64_t number,
 			     const char *unit);

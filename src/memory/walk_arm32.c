@@ -21,9 +21,9 @@
  * shifted right by N. All others have the one in TTBR1, of 16 KiB.
  *
  * Long descriptors have 8 bytes: those of walk_arm64.c for pages of 4 KiB, with addresses of 40
- * bits. TTBR0 has the lowest 2^(32 - T0SZ) addresses, and TTBR1 the highest 2^(32 - T1SZ). One of
- * size 0 has what the other one leaves. Three levels begin at bits 30, 21 and 12. A half of at most
- * 1 GiB has no first one.
+ * bits. TTBR0 has the lowest 2^(32 - T0SZ) addresses, and TTBR1 the highest 2^(32 - T1SZ). If TxSZ
+ * is 0, the half has what the other half leaves. The three levels begin at bits 30, 21 and 12. A
+ * half of at most 1 GiB has no first level.
  *
  * "Executable" leaves PXN out: which code runs in which mode is not known. Any thread; no state.
  */

@@ -52,7 +52,7 @@ static void exits_profile_weigh(struct snapshot_node *node, const struct exits_c
 	node->self_total = node->children_total = cause->total.count;
 }
 
-/* CAUSES are sorted by process, then by function. */
+/* Adds the nodes of CAUSES, which are sorted by process, then by function. */
 static void exits_profile_fill(struct snapshot *profile, const struct snapshot *from,
 			       const struct exits_cause *causes)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The locks of a moment; see history_locks.h. Each line of the forest is about a lock, or about a
- * task and the lock that it waits for. Both are taken with the first line that is about them. All
- * tasks of a circle are taken with its line, which is above all others: so a deadlock is known in
- * the past, too.
+ * The locks of one moment of a history; see history_locks.h. Each line of the forest is about a
+ * lock, or about a task and the lock that it waits for. Both are taken with the first line about
+ * them. All tasks of a circle are taken with its line, which is above all others: so a deadlock is
+ * known in the past, too.
  */
 #include "config.h"
 
@@ -21,7 +21,7 @@ struct history_locks {
 	bool *tasks;     /* by task of FROM: taken */
 };
 
-/* False: there is no room. */
+/* Adds LOCK. False: there is no room. */
 static bool history_locks_add_lock(struct history_locks *copy, uint32_t lock)
 {
 	struct snapshot_waits *to = copy->to;
@@ -35,7 +35,7 @@ static bool history_locks_add_lock(struct history_locks *copy, uint32_t lock)
 	return true;
 }
 
-/* TASK stands for N tasks. */
+/* Adds TASK, which stands for N tasks. False: there is no room. */
 static bool history_locks_add_task(struct history_locks *copy, uint32_t task, uint32_t n)
 {
 	const struct snapshot_lock_task *from = &copy->from->lock_tasks[task];

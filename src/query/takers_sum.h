@@ -9,7 +9,7 @@
 
 #include "xtop/sample/takers.h"
 
-/* A sum of moments. All zeros is an empty one. */
+/* The sum over several moments. All zeros is an empty sum. */
 struct takers_sum {
 	const struct takers_table *last; /* the newest table that came; NULL: none yet */
 	struct takers_added *added;      /* NULL: nothing was added yet */
@@ -17,8 +17,8 @@ struct takers_sum {
 
 void takers_sum_deinit(struct takers_sum *sum);
 /*
- * Adds what came with the table NOW since the last one. The first one is only where the range
- * begins. NULL adds nothing. The table lives as long as the sum. False: out of memory.
+ * Adds what happened from the last table to the table NOW, which must live as long as SUM. The
+ * first table only marks where the range begins. NOW NULL adds nothing. False: out of memory.
  */
 bool takers_sum_add(struct takers_sum *sum, const struct takers_table *now);
 /*

@@ -32,7 +32,7 @@ bool recipe_check(const struct recipe *recipe)
 	       (recipe->shape != RECIPE_STACKS || recipe->element);
 }
 
-/* Where following a recipe has come to. */
+/* How far a recipe has been followed. */
 struct recipe_walk {
 	const struct recipe *recipe;
 	recipe_read_fn *read;
@@ -116,7 +116,7 @@ static bool recipe_step(struct recipe_walk *walk)
 	return false;
 }
 
-/* Copies the far words of the present node to WORDS, which has 0, unless WORDS is NULL. */
+/* Copies the far words of the present node to WORDS, which are 0 so far, unless WORDS is NULL. */
 static void recipe_copy_far(const struct recipe_walk *walk, uint64_t *words)
 {
 	const struct recipe *recipe = walk->recipe;

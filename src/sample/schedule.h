@@ -37,8 +37,8 @@ struct deadline {
 	uint64_t at_ns;              /* when the next tick is due */
 	uint64_t slot_ns, period_ns; /* start and length of the current slot */
 	/*
-	 * The deadline's place in its slot. Numbers below 2^31 are the way up, from the start to
-	 * the end of the slot; numbers from 2^31 on are the way back.
+	 * The deadline's place in its slot, and where it moves. Below 2^31 it moves from the slot's
+	 * start to its end; from 2^31 on it moves back.
 	 */
 	uint32_t way;
 	uint64_t random; /* state of the random numbers; never 0 */

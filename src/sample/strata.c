@@ -6,10 +6,10 @@
 
 #include <math.h>
 
-#define STRATA_MEAN_S  5    /* the mean cost is of the ticks of so many seconds */
-#define STRATA_RECENT  8    /* the recent cost is of so many samples */
-#define STRATA_LEARN   16   /* one stop changes vcpu_ns by this part at least */
-#define STRATA_DEAR    256  /* a dear stop is forgotten by this part at each stop */
+#define STRATA_MEAN_S  5   /* the mean cost is taken over so many seconds of ticks */
+#define STRATA_RECENT  8   /* the recent cost is taken over so many samples */
+#define STRATA_LEARN   16  /* one stop changes vcpu_ns by 1/16 at least */
+#define STRATA_DEAR    256 /* each stop forgets 1/256 of a dear stop's cost */
 #define STRATA_OUTLIER 4    /* a stop counts as at most this many times the expected cost */
 #define STRATA_OWED_S  5    /* ticks that may be owed, as time */
 #define STRATA_HEAVY   8    /* a sample weighs at most so many times the mean length, */

@@ -58,11 +58,11 @@ struct strata {
 	double dear_ns;     /* a dear stop of N vCPUs takes N + 1 times this */
 	unsigned n_learned; /* stops from which vcpu_ns was learned, up to STRATA_LEARN */
 	/*
-	 * vCPUs in a sample, plus 1; 0 for a sample without a stop. In the mean over the ticks of
-	 * the last seconds, and over the last few samples.
+	 * The mean of this number over the ticks of the last seconds, and over the last few
+	 * samples: vCPUs in a sample, plus 1; 0 for a sample without a stop.
 	 */
 	double parts, recent_parts;
-	double n_ticks;    /* ticks that the mean is of, up to its span */
+	double n_ticks;    /* ticks over which the mean is taken, up to its span */
 	double even;       /* ticks of a stratum that spends in the mean what is earned */
 	double balance_ns; /* stopped time that was earned and not spent */
 	uint64_t length;   /* ticks of the current stratum */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sums of who takes a guest's physical CPUs; see takers.h. In the process that looks. */
+/* Sums of who takes a guest's physical CPUs; see takers.h. Runs in the process that looks. */
 #include "config.h"
 
 #include "xtop/sample/takers.h"
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TAKERS_RECENT     20            /* looks by which a vCPU's recent states are known */
+#define TAKERS_RECENT     20            /* looks that tell a vCPU's recent states */
 #define TAKERS_ACCOUNT_NS 5e8           /* more waiting than this without a taker is Xen's */
-#define TAKERS_BATCH_NS   1000000000ULL /* what is closer together counts as one observation */
+#define TAKERS_BATCH_NS   1000000000ULL /* looks closer together are one observation */
 
 /* Weights of one taker, with what the error of its share needs. */
 struct taker_sums {
@@ -28,8 +28,8 @@ struct takers_taker {
 
 struct takers_vcpu {
 	struct taken span_ns, waited_ns, ran_ns;
-	double runnable, blocked; /* recent looks that found it so; halved now and then */
-	double account_ns;        /* waiting that no taker got yet; negative: they got more */
+	double runnable, blocked; /* recent looks that found it so; halved at times */
+	double account_ns;        /* waiting that no taker got yet; negative: takers got too much */
 	uint64_t waits_since_ns;  /* 0: it did not wait at the last look */
 	uint64_t longest_ns;
 	double by_ns[TAKERS_MAX]; /* live, by index of takers */
@@ -52,7 +52,7 @@ struct takers {
 	double use_ns[HOST_MAX_CPUS], use_span_ns; /* live */
 	bool gone;
 	/* For the interval that is being added: */
-	double on_cpu_ns[HOST_MAX_CPUS]; /* all that ran there */
+	double on_cpu_ns[HOST_MAX_CPUS]; /* run there by all vCPUs */
 	bool looker_on[HOST_MAX_CPUS];   /* dom0 ran there at one of the looks */
 };
 
@@ -115,7 +115,7 @@ static void taken_add(struct taken *taken, double ns)
 	taken->total += ns;
 }
 
-/* One observation of all takers is complete. */
+/* Ends a batch, which is one observation of all takers. */
 static void takers_end_batch(struct takers *takers)
 {
 	double steal = takers->batch_ns;
@@ -227,8 +227,8 @@ static void takers_count_state(struct takers_vcpu *vcpu, const struct host_vcpu 
 }
 
 /*
- * How long the vCPU waited, if dom0's look stopped it: it is found waiting when it ran or waited,
- * and sleeping when it slept.
+ * How long the vCPU waited, if dom0 ran on its CPU in order to look. Such a vCPU is found waiting
+ * if it ran or waited before, and sleeping if it slept.
  */
 static double takers_waited_beside_ns(const struct takers_vcpu *vcpu, double span_ns, double ran_ns)
 {
@@ -238,9 +238,9 @@ static double takers_waited_beside_ns(const struct takers_vcpu *vcpu, double spa
 }
 
 /*
- * How long the vCPU waited. A vCPU that never sleeps waited whenever it did not run. For any other
- * one, the two looks at the interval's ends tell which part of the rest it waited, right in the
- * mean.
+ * How long the vCPU waited. A vCPU that never sleeps waited whenever it did not run. For other
+ * vCPUs the looks at the interval's two ends tell which part of the rest was waiting. This is right
+ * in the mean.
  */
 static double takers_waited_ns(const struct takers_vcpu *vcpu, const struct host_vcpu *before,
 			       const struct host_vcpu *now, double span_ns, double ran_ns)
@@ -261,8 +261,8 @@ static void takers_take(struct takers *takers, struct takers_vcpu *vcpu, size_t 
 }
 
 /*
- * Gives WAITED_NS of the vCPU NOW to those that ran on its CPUs, of which OTHERS_NS is the sum, in
- * proportion to what each ran there.
+ * Divides WAITED_NS of the vCPU NOW among those that ran on its CPUs, in proportion to what each of
+ * them ran there. OTHERS_NS is what they ran there in all.
  */
 static void takers_share_out(struct takers *takers, struct takers_vcpu *vcpu,
 			     const struct host_vcpu *own_before, const struct host_vcpu *own,
@@ -329,9 +329,9 @@ static bool takers_is_beside_looker(const struct takers *takers, const struct ho
 }
 
 /*
- * The two looks of an interval tell roughly how long the vCPU waited in it. So what they tell goes
- * to an account, and takers get from there at most what they ran. Returns what they get.
- * *NOBODYP: what is left for nobody.
+ * The two looks of an interval tell only roughly how long the vCPU waited in it. So WAITED_NS goes
+ * to the vCPU's account, and takers get at most what they ran out of the account. Returns what they
+ * get. *NOBODYP: what nobody gets.
  */
 static double takers_settle(struct takers_vcpu *vcpu, double waited_ns, double others_ns,
 			    bool beside, double *nobodyp)

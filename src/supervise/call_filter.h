@@ -38,17 +38,17 @@ void call_filter_add_values(struct call_filter *filter, int call, unsigned argum
 /* CALL is allowed if its argument with the index ARGUMENT has none of BITS. */
 void call_filter_add_without(struct call_filter *filter, int call, unsigned argument,
 			     uint64_t bits);
-/* fcntl() with COMMANDS, and to set flags, but for signals (O_ASYNC). */
+/* Allows fcntl() with COMMANDS and with F_SETFL, but not O_ASYNC, which causes signals. */
 void call_filter_add_fcntls(struct call_filter *filter, const uint32_t *commands, size_t n);
-/* Memory can be mapped and protected in all ways but one: it does not become executable. */
+/* Allows memory to be mapped and protected, but not to become executable. */
 void call_filter_add_memory(struct call_filter *filter);
-/* New threads, but no new processes, and signals to this process alone. */
+/* Allows new threads, but no new processes, and signals to this process alone. */
 void call_filter_add_threads(struct call_filter *filter);
-/* New processes by fork(), which share no memory and have no namespace of their own. */
+/* Allows new processes by fork(), which share no memory and have no namespace of their own. */
 void call_filter_add_fork(struct call_filter *filter);
 /* Makes the list hold for this process, for ever. FILTER is empty afterwards. */
 struct xtop_error *call_filter_load(struct call_filter *filter);
-/* Takes CALLS from those that this process may make, for ever. */
+/* Forbids CALLS to this process, for ever. */
 struct xtop_error *call_filter_refuse(const int *calls, size_t n);
 
 #endif

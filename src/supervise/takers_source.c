@@ -25,7 +25,7 @@ struct takers_source {
 	int socket;     /* -1: there is no process */
 	uint32_t domid; /* the process looks at this domain */
 	bool asked;     /* an answer is on its way */
-	bool reset;     /* the next question begins anew */
+	bool reset;     /* the next question asks to begin anew */
 	bool ended;     /* the process has ended by itself */
 };
 

@@ -7,9 +7,9 @@
  *   address ─► search in the index ─► portion ─► its FDEs and their CIEs ─► struct cfi
  *              a page for a step                 the pages that have them
  *
- * libnode has 64,000 FDEs: compiling all of them takes as long as all else of the file. A program
- * runs in a few of its portions. Each portion also has the first FDE of the next one, so that a gap
- * between two FDEs (unwind_tables_find_gap()) is in one portion.
+ * libnode has 64,000 FDEs: compiling all of them takes as long as reading the rest of the file. A
+ * program runs in a few of its portions. Each portion also has the first FDE of the next one, so
+ * that a gap between two FDEs (unwind_tables_find_gap()) is in one portion.
  */
 #include "config.h"
 
@@ -28,7 +28,7 @@
 #define PORTIONS_MAX_SECTION_BYTES LIMIT(512U << 20, 256U << 10)
 /* FDEs that lie so close together are read at once. */
 #define PORTION_AT_ONCE_BYTES (64U << 10)
-/* Limit for the FDEs of a portion; compilers make some 40 bytes of a function. */
+/* Limit for the FDEs of a portion; compilers make some 40 bytes a function. */
 #define PORTION_MAX_BYTES     (1U << 20)
 #define PORTION_MAX_FDE_BYTES (64U << 10)
 #define PORTION_MAX_CIE_BYTES 1024
@@ -224,7 +224,7 @@ static bool portions_read_entry(struct elf_portions *portions, size_t offset, si
 	return elf_pages_need(portions->frame, offset + sizeof(length), length);
 }
 
-/* Reads the FDE at OFFSET and its CIE, whose distance from the FDE's second word that word has. */
+/* Reads the FDE at OFFSET, and its CIE: the FDE's second word has its distance from the CIE. */
 static bool portions_read_fde(struct elf_portions *portions, size_t offset, size_t *left_bytes)
 {
 	size_t at = offset + sizeof(uint32_t);

@@ -19,12 +19,12 @@ bool image_parts_attach(struct image *image, struct elf_file *file,
 void image_parts_destroy(struct image_parts *parts); /* NULL allowed */
 size_t image_parts_memory_bytes(const struct image_parts *parts);
 /*
- * Finds the bounds of the function at ADDRESS where TABLES, those for ADDRESS, do not have it,
- * because bytes of the file are missing now, but its index has.
+ * Finds the bounds of the function at ADDRESS in the file's index. TABLES, the tables for ADDRESS,
+ * lack the function because bytes of the file are missing now.
  */
 bool image_parts_find_code(const struct image *image, const struct unwind_tables *tables,
 			   uint64_t address, uint64_t *start, uint64_t *end);
-/* The image has got other symbols: those of its own file are not read any more. */
+/* Says that the image has got other symbols: its own file's symbols are not read any more. */
 void image_parts_forget_symbols(struct image_parts *parts); /* NULL allowed */
 
 #endif

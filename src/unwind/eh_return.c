@@ -6,7 +6,7 @@
 
 #include "xtop/unwind/disassemble.h"
 
-/* How far out the function that catches is looked for. */
+/* Stack words in which the function that catches is searched for. */
 #define EH_RETURN_MAX_WORDS 4096
 
 /* Whether CODE is "mov REGISTER, %rsp". */

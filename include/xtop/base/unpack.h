@@ -33,7 +33,7 @@ struct unpack_step {
 	uint8_t *out;
 	size_t out_bytes;
 };
-/* Unpacks until one of both is used up. Returns what is wrong with the bytes; NULL: nothing. */
+/* Unpacks until bytes or room are used up. Returns what is wrong with the bytes; NULL: nothing. */
 const char *unpacker_run(struct unpacker *unpacker, struct unpack_step *step);
 /* Whether the bytes so far end where a packed part ends, as a whole file does. */
 bool unpacker_is_whole(const struct unpacker *unpacker);

@@ -40,7 +40,7 @@ struct runtime;
 struct runtime *runtime_find(struct elf_file *file, const char *name);
 void runtime_destroy(struct runtime *runtime); /* NULL allowed */
 
-/* What an instruction does, for languages that look where code jumps. */
+/* What an instruction does, for languages that follow jumps. */
 struct runtime_step {
 	uint64_t jump;      /* where it may jump; 0: nowhere */
 	uint8_t size_bytes; /* 0: there is no instruction */

@@ -8,8 +8,8 @@
 #include "xtop/unwind/code.h"
 
 /*
- * Makes *SOURCE read the code of IMAGE; its close() frees what it holds. MEMORY and IMAGE outlive
- * it. False if there is no memory for it.
+ * Makes *SOURCE read the code of IMAGE. source->close() frees what *SOURCE holds. MEMORY and IMAGE
+ * outlive *SOURCE. False: out of memory.
  */
 bool kernel_code_open(struct memory *memory, struct memory_root root, struct image *image,
 		      struct code_source *source);

@@ -16,8 +16,8 @@
  *                   elements are `element` apart. Words of 0 separate the arrays
  *
  * The words of the nodes become one piece of the sample, STACK_LIST. The last words of a node may
- * lie in a structure that a pointer of the node points to, or behind. All pointers come
- * from the guest; the limits bound what is read.
+ * be far words: they lie before or behind an address that the node has. All pointers come from the
+ * guest; the limits bound what is read.
  */
 #ifndef XTOP_RECIPE_H
 #define XTOP_RECIPE_H
@@ -57,7 +57,7 @@ struct recipe {
 	uint16_t unused[3];
 };
 
-/* For a far word that lies OFFSET bytes behind the address. */
+/* The entry in `words` of a far word that lies OFFSET bytes behind the address. */
 static inline uint16_t recipe_behind(uint16_t offset)
 {
 	return (uint16_t)-offset;

@@ -8,9 +8,9 @@
  * those that ran on its physical CPU meanwhile, in proportion to what they ran. What nobody ran is
  * Xen's own, or the CPU was idle although the vCPU wanted it: a cap does that.
  *
- * Who runs at the moment of a look would be simpler, but is wrong where dom0 shares the CPU: to
- * look, dom0 runs there. For the same reason a vCPU that is found waiting beside a running dom0 may
- * wait for the look alone; then only what others ran counts.
+ * To count who runs at the moment of a look would be simpler, but wrong on a CPU that dom0 shares:
+ * dom0 runs there in order to look. For the same reason a vCPU that is found waiting beside a
+ * running dom0 may wait for the look alone; then only what others ran counts.
  */
 #ifndef XTOP_TAKERS_H
 #define XTOP_TAKERS_H
@@ -25,7 +25,7 @@
 #define TAKER_XEN    0x7fff /* Xen itself, or nobody: the CPU was idle */
 #define TAKER_OTHERS 0x7ff4 /* domains that have no row of their own */
 
-/* Decayed, and since start. */
+/* A figure: decayed, and since start. */
 struct taken {
 	double live, total;
 };
@@ -48,10 +48,10 @@ struct taken_vcpu {
 	uint32_t span_ms;    /* the time that the totals are shares of; at most 49 days */
 	struct taken waited; /* share of its time that it waited, 0..1 */
 	struct taken ran;    /* share of its time that it ran */
-	uint64_t longest_ns; /* longest time between looks in which it waited and never ran */
+	uint64_t longest_ns; /* longest time between looks in which the vCPU waited and never ran */
 	char affinity[TAKERS_CPUS_BYTES]; /* CPUs on which it may run; "": all of the pool */
-	uint32_t by[TAKERS_OF_VCPU];      /* who took most, live; UINT32_MAX: no more */
-	double by_share[TAKERS_OF_VCPU];  /* their shares of its steal */
+	uint32_t by[TAKERS_OF_VCPU];      /* domids that took most, live; UINT32_MAX: no more */
+	double by_share[TAKERS_OF_VCPU];  /* those domains' shares of the vCPU's steal */
 };
 
 /* The guest's cpupool. */
@@ -66,11 +66,11 @@ struct takers_table {
 	bool gone;         /* the guest has ended */
 	uint64_t looks;
 	uint64_t span_ns;              /* from the first look to the last */
-	uint64_t cpu_ns;               /* CPU time that looking took */
+	uint64_t cpu_ns;               /* CPU time that the looks took */
 	uint64_t refused;              /* looks that Xen refused */
-	struct host_schedule schedule; /* the guest's own */
+	struct host_schedule schedule; /* the guest's */
 	struct taken_pool pool;
-	struct taken steal; /* mean share of the vCPUs' time that they waited */
+	struct taken steal; /* the part of a vCPU's time that it waited, as a mean of all vCPUs */
 	uint32_t domid;     /* the guest's */
 	uint32_t n_takers, n_vcpus;
 	struct taker takers[TAKERS_MAX]; /* by share, the largest live one first */
@@ -85,9 +85,9 @@ void takers_destroy(struct takers *takers); /* NULL allowed */
 void takers_add(struct takers *takers, const struct host_look *before, const struct host_look *now);
 /* Fills in what the looks have shown: all but names, affinities, schedules and the pool. */
 void takers_get(const struct takers *takers, struct takers_table *table);
-/* How much of physical CPU was used lately, 0..1. */
+/* The part of physical CPU number CPU that was used lately, 0..1. */
 double takers_get_use(const struct takers *takers, unsigned cpu);
-/* Begins anew. */
+/* Forgets all sums. */
 void takers_reset(struct takers *takers);
 
 #endif

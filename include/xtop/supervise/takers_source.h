@@ -13,7 +13,7 @@
 #include "xtop/sample/takers.h"
 
 struct takers_source;
-/* HALF_LIFE_NS: of live figures; 0: none decay. NULL: out of memory. */
+/* HALF_LIFE_NS: the half-life of live figures; 0: they do not decay. NULL: out of memory. */
 struct takers_source *takers_source_create(uint64_t half_life_ns);
 void takers_source_destroy(struct takers_source *source); /* NULL allowed */
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A look at all vCPUs of the host: which of them ran, for how long, on which physical CPU. Xen
- * stops no vCPU for it. One thread uses a looker. Needs dom0's privilege.
+ * stops no vCPU for a look. One thread uses a looker. Needs dom0's privilege.
  */
 #ifndef XTOP_HOST_LOOK_H
 #define XTOP_HOST_LOOK_H
@@ -13,7 +13,7 @@
 #include "xtop/base/error.h"
 #include "xtop/base/types.h"
 
-#define HOST_MAX_CPUS 1024 /* physical CPUs; vCPUs on others are not looked at */
+#define HOST_MAX_CPUS 1024 /* physical CPUs; vCPUs on other CPUs are left out */
 
 struct host_vcpu {
 	uint32_t domid;
@@ -25,10 +25,10 @@ struct host_vcpu {
 
 struct host_domain {
 	uint32_t domid;
-	uint32_t pool; /* its cpupool */
+	uint32_t pool; /* the domain's cpupool */
 	bool paused;
-	uint64_t cpu_ns; /* time that its vCPUs have run */
-	size_t first, n; /* its vCPUs in the look */
+	uint64_t cpu_ns; /* time that all its vCPUs have run */
+	size_t first, n; /* its vCPUs: look->vcpus[first .. first + n - 1] */
 };
 
 /* Everything is ascending: domains by domid, vCPUs by domain and number. */
@@ -43,7 +43,7 @@ struct host_look {
 /* How Xen schedules one domain. */
 struct host_schedule {
 	uint32_t weight; /* 0: the scheduler has no weights, or Xen does not tell */
-	uint32_t cap;    /* percent of a physical CPU; 0: none */
+	uint32_t cap;    /* percent of a physical CPU; 0: no cap */
 };
 
 /* One set of CPUs: bit i of byte i / 8. */
@@ -55,8 +55,8 @@ struct host_looker;
 struct xtop_error *host_looker_open(struct host_looker **lookerp);
 void host_looker_close(struct host_looker *looker); /* NULL allowed */
 /*
- * Makes LOOK, whose memory is used again. LAST is the look before, or all zeros: the vCPUs of a
- * domain that has not run since are copied from there, but for domain ALWAYS.
+ * Takes a look; LOOK's memory is used again. LAST is the look before, or all zeros. If a domain has
+ * not run since LAST, and is not ALWAYS, its vCPUs are copied from LAST.
  */
 struct xtop_error *host_looker_look(struct host_looker *looker, uint32_t always,
 				    const struct host_look *last, struct host_look *look);

@@ -10,7 +10,7 @@
 static unsigned memory_budget_guests;
 static pthread_mutex_t memory_budget_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Adds CHANGE, and returns how many there are now. */
+/* Adds CHANGE to the number of guests. Returns the new number. */
 static unsigned memory_budget_count(int change)
 {
 	unsigned guests;

@@ -10,7 +10,7 @@
 #include "linux/kernel/linux_guest.h"
 
 #define SCRIPT_NAME_BYTES     64   /* with the NUL */
-#define SCRIPT_MAX_LINE_BYTES 4096 /* what is looked at of a command line */
+#define SCRIPT_MAX_LINE_BYTES 4096 /* bytes of a command line that are read */
 
 /* Whether a process with the name COMM may run an interpreter that script_find() knows. */
 bool script_is_interpreter(const char *comm);
@@ -20,7 +20,7 @@ bool script_is_interpreter(const char *comm);
  * input, or the process has written something else over its arguments.
  */
 bool script_find(const char *line, size_t size_bytes, char name[SCRIPT_NAME_BYTES]);
-/* script_find() for the command line of the process whose mm_struct is at MM. */
+/* Does what script_find() does, for the command line of the process whose mm_struct is at MM. */
 bool script_read(const struct linux_guest *guest, uint64_t mm, char name[SCRIPT_NAME_BYTES]);
 
 #endif

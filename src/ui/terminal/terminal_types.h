@@ -12,7 +12,7 @@ struct terminal_type {
 	const char *description; /* as infocmp -Q2 prints it and the variable TERMINFO takes it */
 };
 
-/* Ends with a name that is NULL. */
+/* The descriptions; the last one has the name NULL. */
 extern const struct terminal_type terminal_types[];
 
 #endif

@@ -56,7 +56,7 @@ static struct view_exits *view_exits(struct view *view)
 	return (struct view_exits *)view;
 }
 
-/* NULL: nothing is known. */
+/* The table of exits; NULL: none is known. */
 static const struct exits_table *exits_of(const struct ui_model *model)
 {
 	return model->all ? snapshot_get_run(model->all)->exits : NULL;
@@ -137,7 +137,7 @@ static void exits_select(struct view_exits *exits, const struct ui_model *model)
 	}
 }
 
-/* What exits are sorted with. */
+/* What comparing two reasons needs. */
 struct exits_order {
 	const struct exits_table *table;
 	enum exits_sort sort;
@@ -172,7 +172,7 @@ static int exits_compare(const void *a, const void *b, void *context)
 	return (x->reason > y->reason) - (x->reason < y->reason);
 }
 
-/* The row of a reason, and its functions if it is open. */
+/* Adds the row of a reason and, if the reason is open, those of its functions. */
 static void exits_add_reason(struct view_exits *exits, const struct ui_model *model, size_t index)
 {
 	const struct exits_table *table = exits_of(model);
@@ -356,7 +356,7 @@ static void exits_draw_vcpu(const struct view_exits *exits, const struct ui_mode
 				takers_name(takers ? takers : &nothing, wakes->longest_by, name));
 }
 
-/* A line of the histogram of the vCPU that is open, or of all. */
+/* Draws a line of the open vCPU's histogram, or of the histogram of all vCPUs. */
 static void exits_draw_bucket(const struct view_exits *exits, const struct ui_model *model,
 			      const struct rows_row *line, struct canvas *canvas, int row)
 {

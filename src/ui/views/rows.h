@@ -10,24 +10,24 @@
 
 struct rows_row {
 	unsigned part, kind; /* a part may have rows of several kinds */
-	size_t index;        /* what the view knows the row by */
-	uint64_t key;        /* tells the row apart, also in another order */
-	uint32_t frame;      /* its function; FRAME_NONE: none */
+	size_t index;        /* number of what the row shows, as the view counts */
+	uint64_t key;        /* identifies the row, also after sorting */
+	uint32_t frame;      /* the row's function; FRAME_NONE: none */
 };
 
-/* Zeroed at first. */
+/* All rows of a view. All zeros at first. */
 struct rows {
 	struct list list;
 	struct rows_row *rows;
 	size_t n;
-	int first_line; /* on the screen, at the last rows_draw() */
+	int first_line; /* the first row's line on the screen, at the last rows_draw() */
 };
 
 void rows_deinit(struct rows *rows);
 /* Forgets the rows, and makes room for MOST. False: out of memory. */
 bool rows_begin(struct rows *rows, size_t most);
 void rows_add(struct rows *rows, struct rows_row row);
-/* All rows were added. */
+/* Call this when all rows have been added. */
 void rows_end(struct rows *rows);
 /* The selected row; NULL if there is none. */
 const struct rows_row *rows_selected(const struct rows *rows);

@@ -30,7 +30,7 @@ static struct view_takers *view_takers(struct view *view)
 	return (struct view_takers *)view;
 }
 
-/* NULL: nothing is known. */
+/* The table of takers; NULL: none is known. */
 static const struct takers_table *takers_of(const struct ui_model *model)
 {
 	return model->all ? snapshot_get_run(model->all)->takers : NULL;
