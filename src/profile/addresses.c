@@ -105,8 +105,8 @@ static int addresses_compare_weight(const void *a, const void *b)
 }
 
 /*
- * Makes a new index of the first N counts, which have changed their places or names. Without memory
- * the last ones are lost.
+ * Makes a new index of the first N counts, whose places or names have changed. Without memory the
+ * last counts are lost.
  */
 static void addresses_index(struct addresses *addresses, size_t n)
 {
@@ -182,7 +182,7 @@ static int addresses_compare_place(const void *a, const void *b)
 	return (x->distance > y->distance) - (x->distance < y->distance);
 }
 
-/* Adds FROM to TO, another count of FROM's instruction. */
+/* Adds FROM to TO, which counts samples of FROM's instruction as well. */
 static void addresses_join(const struct addresses *addresses, struct address_count *to,
 			   const struct address_count *from)
 {

@@ -18,7 +18,7 @@
 #define BATCH_NS        1000000000ULL
 #define BATCHES_MIN     5 /* with fewer, the variance is not known */
 #define BATCHES_NO_SLOT 0
-#define BATCHES_MAX_CORRELATION 0.8 /* a larger one is not told from a drift */
+#define BATCHES_MAX_CORRELATION 0.8 /* a larger one may be a drift */
 
 struct batch_sums {
 	double x, xx, xn;
@@ -28,7 +28,7 @@ struct batch_sums {
 
 struct batches_slot {
 	uint64_t batch;  /* the live sums are as of this batch */
-	uint64_t sample; /* the last sample that counted */
+	uint64_t sample; /* number of the last sample that has the function */
 	double x;        /* ticks in the current batch */
 	double x_before; /* ticks in the second before that */
 	struct batch_sums total, live;
@@ -53,7 +53,7 @@ struct batches {
 	struct batches_all total, live;
 	struct batches_slot *slots; /* slot 0 is not used */
 	size_t n_slots, slots_capacity;
-	uint32_t *slot_of; /* by frame */
+	uint32_t *slot_of; /* indexed by frame */
 	size_t n_frames, frames_capacity;
 	uint32_t *touched; /* slots with samples in the current batch or the second before */
 	size_t n_touched, touched_capacity;
@@ -100,7 +100,7 @@ static double batches_decay(const struct batches *batches, uint64_t age)
 
 /* --- the end of a batch ----------------------------------------------------------------------- */
 
-/* Adds SLOT's current batch. DECAY: of older batches; LAG: of the batch before this one. */
+/* Adds a batch. Older batches have decayed by DECAY since theirs, and the batch before by LAG. */
 static void sums_add(struct batch_sums *sums, double decay, double lag,
 		     const struct batches_slot *slot, const struct batches *batches)
 {
@@ -113,7 +113,7 @@ static void sums_add(struct batch_sums *sums, double decay, double lag,
 	sums->lag_xn = sums->lag_xn * squared + lag * (x * batches->n_before + slot->x_before * n);
 }
 
-/* LAG: as for sums_add(). */
+/* Adds the current batch of all functions. LAG is that of sums_add(). */
 static void all_add(struct batches_all *all, double lag, const struct batches *batches)
 {
 	all->k += 1;

@@ -39,7 +39,7 @@ struct crash_work {
 	struct crash_report *crash;
 	struct unwind_stack stack;
 	struct runtimes_sample running; /* the user code of the stack, for its program */
-	struct resolver_counts counts;  /* nobody asks for them */
+	struct resolver_counts counts;  /* not used */
 };
 
 /* --- lines ------------------------------------------------------------------------------------ */
@@ -284,7 +284,7 @@ static void crash_add_vcpus(struct crash_work *work, const struct sample *sample
 		crash_add_vcpu(work, vcpu, time_ns);
 }
 
-/* Nothing is stored with a wait (os_waits.h), so each look at a task reads its stack. */
+/* Adds a task. Nothing is stored with a wait (os_waits.h), so each task comes with its stack. */
 static void crash_add_task(void *context, const struct os_wait *wait)
 {
 	char name[2 * CRASH_NAME_BYTES];

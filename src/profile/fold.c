@@ -42,8 +42,8 @@ static void fold_find_spaces(struct fold *fold, const struct sample_vcpu *vcpu)
 }
 
 /*
- * Whether the vCPU was idle: the idle task ran, and nothing had interrupted it. After an interrupt
- * a frame further out is not a caller.
+ * Whether the vCPU was idle: the idle task ran, and nothing had interrupted the task. If something
+ * had, a frame further out was entered by an interrupt.
  */
 static bool fold_is_idle(const struct fold *fold)
 {
@@ -163,7 +163,7 @@ static void fold_count_stack(struct fold *fold)
 		counts->parts_complete[i] += end->stop == UNWIND_COMPLETE;
 		if (end->stop == UNWIND_CUT && !cut)
 			counts->cuts[end->cut]++;
-		cut |= end->stop != UNWIND_COMPLETE; /* only the innermost such part counts */
+		cut |= end->stop != UNWIND_COMPLETE; /* only the innermost incomplete part counts */
 	}
 }
 
@@ -381,7 +381,7 @@ static size_t fold_push_program(struct fold *fold, size_t n, size_t start, size_
 	return n;
 }
 
-/* fold_push_program() with the functions that the LOOP-th call runs. */
+/* Pushes the functions that the LOOP-th call runs, as fold_push_program() does. */
 static size_t fold_push_loop(struct fold *fold, size_t n, unsigned loop, unsigned n_loops,
 			     unsigned n_left)
 {
@@ -427,9 +427,9 @@ static void fold_name_frames(struct fold *fold, struct name_answer *answer)
 }
 
 /*
- * fold_push_stack() with the program's functions in place of the interpreter's loop; where the walk
- * has not come as far as a loop, they are outside of all that it has found. The kernel's part and
- * the functions that the program has called stay as they are.
+ * Does what fold_push_stack() does, but pushes the program's functions in place of the
+ * interpreter's loop. If the walk did not reach a loop, they are further out than all frames of the
+ * walk. Frames of the kernel and of functions that the program called stay as they are.
  */
 static size_t fold_push_merged(struct fold *fold, size_t n, struct name_answer *answer)
 {
@@ -458,8 +458,9 @@ static size_t fold_push_merged(struct fold *fold, size_t n, struct name_answer *
 }
 
 /*
- * fold_push_stack() with the program's functions in place of the frames that run them. Frames of
- * the interpreter's own, such as one that runs a single instruction of a function, are left out.
+ * Does what fold_push_stack() does, but pushes the program's functions in place of the frames that
+ * run them. Other frames of the interpreter, such as one that runs a single instruction of a
+ * function, are left out.
  */
 static size_t fold_push_native(struct fold *fold, size_t n, struct name_answer *answer)
 {
@@ -577,8 +578,8 @@ static void fold_add_stack(struct fold *fold, const struct sample_vcpu *vcpu,
 /* --- samples ---------------------------------------------------------------------------------- */
 
 /*
- * Finds whether the vCPU's user code runs a program. It is known whose code that is, so there is a
- * system.
+ * Finds whether the vCPU's user code runs an interpreted program. If USER_WHOLE is set, a system
+ * inside the guest has told whose code that is.
  */
 static void fold_begin_program(struct fold *fold, const struct sample_vcpu *vcpu, bool asleep)
 {

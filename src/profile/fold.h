@@ -54,17 +54,17 @@ struct fold {
 	unsigned n_vcpus; /* VCPUS and CALLS have nothing for higher vCPUs */
 	struct snapshot_vcpu vcpus[GUEST_MAX_VCPUS];
 	struct snapshot_calls calls[GUEST_MAX_VCPUS];
-	bool has_user_name; /* a function of a process has had a name */
+	bool has_user_name; /* some function of a process had a name so far */
 	/* The current sample. */
 	uint64_t time_ns;
 	double ticks; /* the sample's weight */
 	const struct space *kernel, *user;
-	bool user_whole; /* USER belongs to one process, not to a unikernel */
+	bool user_whole; /* the space USER is one process's, not a unikernel's */
 	struct os_task task;
 	struct unwind_stack stack;
 	bool walked_whole; /* see fold_get_reached() */
-	bool has_program;  /* the user code runs a program */
-	struct runtimes_sample running;      /* if it does */
+	bool has_program;  /* the user code runs an interpreted program */
+	struct runtimes_sample running;      /* the sample for runtimes_find(), if has_program */
 	struct program_stack program;        /* functions that the stack's interpreter runs */
 	bool ends_in_program;                /* the innermost frame is one of these functions */
 	uint32_t named[UNWIND_MAX_FRAMES];   /* the frames of the stack, innermost first */

@@ -26,8 +26,8 @@
 #define FRAMES_CHUNK            1024
 #define FRAMES_TEXT_BLOCK_BYTES (64 << 10)
 #define FRAMES_RECENT_MODULES   64
-#define FRAMES_LONG_NAME_BYTES  (1U << 20) /* what is looked at of a longer name */
-/* What is kept of each end of a name that is too long. Between them 16 digits and two "…". */
+#define FRAMES_LONG_NAME_BYTES  (1U << 20) /* bytes of a longer name that are read */
+/* Kept bytes of each end of a name that is too long. Between the ends are 16 digits and two "…". */
 #define FRAMES_PART_BYTES ((FRAME_NAME_BYTES - 32) / 2)
 
 struct frames_text {
@@ -52,8 +52,8 @@ struct frames {
 	struct frame_file *files[FRAMES_MAX_FILES];
 	size_t n_files;
 	/*
-	 * By hash. Modules are few and often repeated. A module that is here is not stored again;
-	 * two modules with the same place drive each other out and are stored more than once.
+	 * Modules by their hash. They are few and often repeated. A module that is here is not
+	 * stored again. Two modules with one place drive each other out, and are stored repeatedly.
 	 */
 	const char *modules[FRAMES_RECENT_MODULES];
 	uint16_t n_builds;
@@ -61,7 +61,7 @@ struct frames {
 	struct hash_table build_index;
 };
 
-/* A frame that is looked for. FUNCTION's strings are clean; its name is NULL if unknown. */
+/* The frame to find. FUNCTION's strings are clean; its name is NULL if unknown. */
 struct frames_key {
 	const struct frames *frames;
 	const struct frame_function *function;
@@ -152,7 +152,7 @@ static const char *frames_clean_name(const char *text, char clean[FRAME_NAME_BYT
 	return clean;
 }
 
-/* Asks for a function that looks like FRAME: name and module are equal, raw names are not. */
+/* The key of a function that looks like FRAME: name and module are equal, raw names are not. */
 struct frames_alike {
 	const struct frames *frames;
 	const struct frame *frame;
@@ -370,8 +370,8 @@ static uint64_t frames_hash(const struct frames *frames, const struct frame_func
 }
 
 /*
- * FRAME_NONE: there is no room. If there is none for an unnamed address, returns its group, which
- * is what most users look at. FUNCTION's strings are clean; its name is NULL if unknown.
+ * FRAME_NONE: there is no room. If there is no room for an unnamed address, returns the address's
+ * group, which most users look at. FUNCTION's strings are clean; its name is NULL if unknown.
  */
 static uint32_t frames_find_or_add(struct frames *frames, const struct frame_function *function)
 {
@@ -398,7 +398,10 @@ static uint32_t frames_find_or_add(struct frames *frames, const struct frame_fun
 	return group;
 }
 
-/* A character has at most 4 bytes, so nothing after that many bytes can matter. TEXT NULL: "". */
+/*
+ * Cleans TEXT (NULL: ""). A character has at most 4 bytes, so bytes of TEXT after 4 * CAPACITY
+ * cannot matter.
+ */
 static const char *frames_clean(const char *text, char *clean, size_t capacity)
 {
 	*clean = '\0';

@@ -201,7 +201,7 @@ void names_reset_places(struct names *names)
 
 /* --- names without a symbol ------------------------------------------------------------------- */
 
-/* Names the two functions that a program's entry leads to. False: START is that of another one. */
+/* Names the two functions that a program's entry leads to. False: START is another function's. */
 static bool names_fill_beginning(struct names *names, struct name_slot *slot,
 				 const struct mapping *mapping, uint64_t start)
 {

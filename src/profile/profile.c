@@ -53,14 +53,14 @@ struct profile_node {
 struct profile {
 	struct profile_node *nodes;
 	uint32_t n, capacity, max;
-	uint32_t *heads;     /* first nodes of the hash chains: a power of two, at least capacity */
+	uint32_t *heads;     /* first nodes of the hash chains, 2^n of them, at least capacity */
 	unsigned hash_shift; /* 64 - log2 of the number of heads */
 	uint32_t *scratch;   /* two numbers for each node, for copying and evicting */
 	uint64_t seed;       /* so that a guest cannot aim at one chain */
 	const struct frames *frames;
 
 	uint64_t half_life_ns; /* 0: no decay */
-	uint64_t time_ns;      /* the latest so far */
+	uint64_t time_ns;      /* time of the latest sample so far */
 	uint64_t started_ns;   /* time of the first sample; 0: none */
 	uint32_t epoch;        /* the epoch of time_ns; the first one starts at time 0 */
 	double growth;         /* 2^(half-lives from the start of the epoch to time_ns) */
@@ -99,7 +99,7 @@ static double profile_stored(const struct profile *profile, const struct profile
 	return ldexp(node->live, -PROFILE_EPOCH * (int)(epochs < 4 ? epochs : 4));
 }
 
-/* Adds to the node INDEX. STORED is live weight, times profile->growth. */
+/* Adds weight to the node INDEX. STORED is its live weight, times profile->growth. */
 static void profile_weigh(struct profile *profile, uint32_t index, double stored, double ticks,
 			  uint64_t total)
 {

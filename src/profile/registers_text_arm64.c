@@ -14,7 +14,7 @@
 static bool registers_put_line_arm32(const struct registers_arm64 *from, unsigned i,
 				     char text[REGISTERS_TEXT_BYTES])
 {
-	bool is_own = registers_arm64_is_32(from); /* the kernel has 32 bits, too */
+	bool is_own = registers_arm64_is_32(from); /* the kernel has 32 bits */
 	const struct {
 		const char *name;
 		uint64_t value;

@@ -21,12 +21,12 @@
 #include "xtop/profile/crash.h"
 #include "xtop/supervise/takers_source.h"
 
-#define RESOLVER_NAP_NS   5000000 /* the longest sleep between two looks at an empty ring */
+#define RESOLVER_NAP_NS            5000000    /* the longest sleep while the ring is empty */
 #define RESOLVER_LONG_NAP_NS 1000000000 /* the longest sleep where nobody looks at a screen */
-#define RESOLVER_FEW      16      /* samples of a unikernel that may wait during that sleep */
+#define RESOLVER_FEW               16 /* samples of a unikernel that may wait during a long sleep */
 #define RESOLVER_WAITS    4       /* wake-ups between two passes over all tasks */
 #define RESOLVER_LATE_NS  100000000 /* a sample that is later than this is not waited for */
-#define RESOLVER_AT_ONCE  64      /* records that are added in one turn at most */
+#define RESOLVER_AT_ONCE           64        /* most records that one turn of the loop adds */
 #define RESOLVER_AFTER_NS 200000  /* from a deadline until most samples are in the ring */
 #define RESOLVER_POLL_NS  1000000000ULL /* time between two searches for missing names */
 #define RESOLVER_CRASH_STEP_NS     120000000000ULL /* longer than os.c waits to look again */
@@ -37,11 +37,11 @@
 /* --- the end ---------------------------------------------------------------------------------- */
 
 /*
- * Whether the thread's work is over (work.h): somebody waits for the end, and this thread has
- * used RESOLVER_HURRY_NS of CPU time since, or this turn has lasted for twice as long. Then the
- * guest's memory cannot be read any more, and the records in the ring are only counted. The time of
- * earlier turns does not count: on a busy machine other processes take most of it, and samples that
- * still come one by one should be resolved.
+ * Whether the thread's work is over (work.h): somebody waits for the end, and this thread has used
+ * RESOLVER_HURRY_NS of CPU time since, or this turn of its loop has lasted for twice as long. Then
+ * the guest's memory cannot be read any more, and the records in the ring are only counted. The
+ * time of earlier turns does not count: on a busy machine other processes take most of it, and
+ * samples that still come one by one should be resolved.
  */
 static bool resolver_is_over(void *context)
 {
@@ -413,7 +413,7 @@ static void resolver_count_unresolved(struct resolver *resolver, const void *rec
 		resolver->fold.counts.unresolved++;
 }
 
-/* --- one look at a guest that has crashed ----------------------------------------------------- */
+/* --- the report of a guest that has crashed --------------------------------------------------- */
 
 /*
  * Finds out which system runs in the guest, by the first vCPU whose page tables lead to one. os.c
@@ -436,7 +436,7 @@ static void resolver_find_crash_system(struct resolver *resolver, const struct s
 	}
 }
 
-/* The first sample tells which system it is, and where its stacks are; the second one has them. */
+/* The first sample tells which system runs, and where stacks are; the second one has the stacks. */
 static void resolver_add_crash_sample(struct resolver *resolver, const struct sample *sample)
 {
 	const struct crash_settings settings = { .os = resolver->settings.os,

@@ -56,7 +56,7 @@ static void resolver_get_times(const struct resolver *resolver, struct snapshot 
 	}
 }
 
-/* How much the share of FRAME among the samples of BATCHES varies; BATCHES NULL: not measured. */
+/* How much FRAME's share of the samples in BATCHES varies; BATCHES NULL: nobody has measured. */
 static float resolver_get_effect(const struct batches *batches, uint32_t frame, bool live)
 {
 	return batches ? (float)batches_get_effect(batches, frame, live) : 1;

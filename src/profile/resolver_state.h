@@ -25,7 +25,7 @@ struct resolver {
 	struct resolver_exits *exits; /* NULL: Xen is not traced */
 	struct takers_table *takers; /* the recording's latest; NULL: none */
 	struct waits *waits; /* NULL: nobody has asked for tasks that wait */
-	struct crash_report *crash;   /* NULL: nobody asks, or not yet */
+	struct crash_report *crash;   /* NULL: not wanted, or not built yet */
 	bool seen_first_crash_sample; /* the first sample of crash_sampler_run() has come */
 	uint64_t sequence, waits_sequence, resets;
 	struct vcpu_times forgotten[GUEST_MAX_VCPUS]; /* the times at the last reset */
@@ -45,7 +45,7 @@ struct resolver {
 	struct recording_needs needs; /* what a recording needs of the current sample */
 	/* LOCK guards the members below. CALL is what another thread runs here; NULL: nothing. */
 	pthread_mutex_t lock;
-	pthread_cond_t called, wake; /* the call has returned; this thread shall wake up */
+	pthread_cond_t called, wake; /* CALL has returned; the resolver's thread is to wake up */
 	bool woken;
 	void (*call)(void *context);
 	void *call_context;
@@ -62,7 +62,7 @@ void resolver_forget(struct resolver *resolver);
 
 /* Keeps what VCPU of the current sample ran, to name exits of its process. */
 void resolver_note_vcpu(struct resolver *resolver, const struct sample_vcpu *vcpu);
-/* Adds what has come of Xen's trace. */
+/* Adds the chunks of Xen's trace that have come. */
 void resolver_poll_exits(struct resolver *resolver);
 /* Replay a recording's notes. Return false if there is no memory, or if lengths are wrong. */
 bool resolver_replay_trace(struct resolver *resolver, const struct recording_note *note,
@@ -84,7 +84,7 @@ void resolver_destroy_exits(struct resolver *resolver);
 
 /* --- resolver_snapshots.c --------------------------------------------------------------------- */
 
-/* The slot gets a snapshot, if there is memory for one: else the reader asks again. */
+/* Puts a snapshot into the slot. If there is no memory for a snapshot, the reader asks again. */
 void resolver_publish(struct resolver *resolver, bool at_end);
 /* Publishes the waits, if the reader wants them now; at the end, if they were ever wanted. */
 void resolver_publish_waits(struct resolver *resolver, bool at_end);

@@ -84,7 +84,7 @@ static int seen_compare_age(const void *a, const void *b)
 	return (x->used_ns < y->used_ns) - (x->used_ns > y->used_ns);
 }
 
-/* Drops the quarter that was sampled least recently: many at once, since sorting takes time. */
+/* Drops the quarter that was sampled least recently: sorting takes too long to drop only one. */
 static void seen_make_room(struct seen_code *seen)
 {
 	size_t keep = seen->n - (seen->n + 3) / 4;

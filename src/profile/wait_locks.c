@@ -18,7 +18,7 @@
 #include "xtop/base/text.h"
 
 struct lock_row {
-	struct snapshot_lock lock; /* `now` and the holder are as the last whole pass saw them */
+	struct snapshot_lock lock; /* its `now` and its holder are those of the last whole pass */
 	uint64_t seen_ns;          /* when a task last waited for the lock; time of live_ticks */
 	/* What the current pass has seen so far: */
 	uint32_t now, holder_pid;

@@ -75,7 +75,7 @@ struct waits {
 	uint64_t now_ns;
 	uint64_t span_ns_of_pass; /* the time that a look of this pass represents */
 	uint64_t pass_ns;         /* when this pass began, or the last one; 0: none yet */
-	uint64_t adds, last_adds; /* number of looks in this pass, and in the last whole one */
+	uint64_t adds, last_adds; /* tasks seen in this pass, and in the last whole pass */
 	uint64_t cpu_ns;          /* CPU time of all turns */
 	uint64_t pass_cpu_ns;     /* CPU time of the turns in this period */
 	/* The time that all passes represent, in ticks: live as of LIVE_NS, and since start. */
@@ -253,7 +253,7 @@ static void waits_add(void *context, const struct os_wait *wait)
 				 waits->pass_ns);
 }
 
-/* Called when a wait has ended, which may be later than the last look at the task. */
+/* Called when a wait has ended; the pass that last saw the task may be older. */
 static void waits_end(void *context, void *pointer, uint64_t waited_ns)
 {
 	struct wait_record *record = pointer;

@@ -34,8 +34,8 @@ struct xtop_error *waits_create(const struct waits_settings *settings, struct wa
 void waits_destroy(struct waits *waits); /* NULL allowed */
 
 /*
- * Runs a turn of a pass over all tasks, if one is due. A pass begins PERIOD_NS after the begin of
- * the one before. *DONE: there was a turn. *MORE: call again at once.
+ * Runs a turn of a pass over all tasks, if one is due. A pass begins PERIOD_NS after the beginning
+ * of the pass before. *DONE: there was a turn. *MORE: call again at once.
  */
 void waits_poll(struct waits *waits, uint64_t now_ns, uint64_t period_ns, bool *done, bool *more);
 /* Runs the turn that was recorded with this time and period. */
