@@ -2,8 +2,9 @@
 /*
  * The broker's process; see broker.h and, for the requests, supervise/broker_wire.h. It reads
  * requests of fixed size, checks each of them, and reads what Xen and xenstore say. It reads
- * nothing from a guest's memory. It runs at normal priority. It forks keepers, which watch guests;
- * the broker itself watches none. One thread, which does not return to main's code.
+ * nothing from a guest's memory. It runs at normal priority. It asks the starter for keepers,
+ * which watch guests; the broker itself watches none. One thread, which does not return to main's
+ * code.
  */
 #include "config.h"
 
@@ -25,9 +26,9 @@
 #include "supervise/helper.h"
 #include "supervise/host_watch.h"
 #include "supervise/trace_watch.h"
-#include "supervise/keeper.h"
 #include "supervise/opener.h"
 #include "supervise/root_sandbox.h"
+#include "supervise/starter.h"
 #include "xtop/base/cache_folder.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/base/clock.h"
@@ -35,11 +36,9 @@
 #include "xtop/base/usage.h"
 #include "xtop/sample/budget.h"
 #include "xtop/sample/control.h"
-#include "xtop/sample/ring.h"
 #include "xtop/xen/foreign.h"
 #include "xtop/xen/xen.h"
 
-#define BROKER_MAX_RUNS   64 /* 6 descriptors each: a process may usually have 1,024 */
 #define BROKER_MAX_GRANTS 256
 
 /* A domain about which main may ask. */
@@ -55,22 +54,14 @@ struct broker_grant {
 	uint64_t paused_ns; /* pauses that no sampler has counted yet */
 };
 
-/* One domain's sampling. */
-struct broker_run {
-	struct keeper keeper; /* pid 0: this run is free */
-	uint32_t domid;
-	struct control *control;
-	struct ring *ring;
-};
-
 struct broker {
 	const struct broker_settings *settings;
 	int socket;
 	struct opener opener;
 	int cache_folder; /* -1: there is no cache */
 	int folders[BROKER_MAX_FILES]; /* folders of settings->files, opened at start; -1: none */
-	struct broker_run runs[BROKER_MAX_RUNS];
-	struct helper watches[BROKER_MAX_RUNS]; /* processes that look at the host */
+	struct starter starter;
+	struct helper watches[STARTER_MAX_RUNS]; /* processes that look at the host */
 	size_t n_grants;
 	bool dropped; /* a grant, and with it what its domain had used */
 	struct broker_grant grants[BROKER_MAX_GRANTS];
@@ -225,24 +216,11 @@ static struct xtop_error *broker_find(struct broker *broker, const char *domain,
 	return error;
 }
 
-/* Returns the area of DOMID's stops. NULL: the domain is not sampled. */
-static struct stop_area *broker_find_area(struct broker *broker, uint32_t domid)
-{
-	for (unsigned i = 0; i < BROKER_MAX_RUNS; i++)
-		if (broker->runs[i].keeper.pid && broker->runs[i].domid == domid)
-			return broker->runs[i].keeper.area;
-	return NULL;
-}
-
 static void broker_count_pause(struct broker *broker, struct broker_grant *grant,
 			       uint64_t paused_ns)
 {
-	struct stop_area *area = broker_find_area(broker, grant->info.domid);
-
 	budget_spend(&grant->budget, paused_ns);
-	if (area)
-		stop_area_add_pause(area, paused_ns);
-	else
+	if (!starter_add_pause(&broker->starter, grant->info.domid, paused_ns))
 		grant->paused_ns += paused_ns;
 }
 
@@ -261,93 +239,23 @@ static struct xtop_error *broker_get_registers(struct broker *broker, struct bro
 	return done ? NULL : error_create("Xen does not give the registers of vCPU %u", vcpu);
 }
 
-/* Finds a free run. A domain has one run at most: each of two would use the whole budget. */
-static struct xtop_error *broker_find_run(struct broker *broker, const struct guest_info *info,
-					  struct broker_run **runp, uint32_t *number)
-{
-	struct broker_run *free_run = NULL;
-
-	for (uint32_t i = BROKER_MAX_RUNS; i-- > 0;) {
-		struct broker_run *run = &broker->runs[i];
-
-		if (run->keeper.pid && run->domid == info->domid)
-			return error_create("domain '%s' is sampled already", info->name);
-		if (!run->keeper.pid) {
-			free_run = run;
-			*number = i;
-		}
-	}
-	if (!free_run)
-		return error_create("xtop samples at most %d domains at a time", BROKER_MAX_RUNS);
-	*runp = free_run;
-	return NULL;
-}
-
-static void broker_stop_run(struct broker_run *run)
-{
-	if (run->keeper.pid) {
-		keeper_quit(&run->keeper);
-		keeper_end(&run->keeper);
-	}
-	ring_destroy(run->ring);
-	control_close(run->control);
-	*run = (struct broker_run){ 0 };
-}
-
-/* All quit at the same time. */
-static void broker_stop_runs(struct broker *broker)
-{
-	for (unsigned i = 0; i < BROKER_MAX_RUNS; i++)
-		if (broker->runs[i].keeper.pid)
-			keeper_quit(&broker->runs[i].keeper);
-	for (unsigned i = 0; i < BROKER_MAX_RUNS; i++)
-		broker_stop_run(&broker->runs[i]);
-}
-
-static struct xtop_error *broker_fork_run(struct broker *broker, struct broker_run *run,
-					  struct broker_grant *grant, const int *fds)
-{
-	struct sampling sampling = { .info = grant->info, .run = broker->settings->run };
-	struct xtop_error *error = control_adopt(fds[0], &run->control);
-
-	if (!error)
-		error = ring_adopt(fds[1], &run->ring);
-	run->domid = grant->info.domid;
-	control_set_credit_spent(grant->was_sampled);
-	grant->was_sampled |= !error;
-	sampling.control = run->control;
-	sampling.ring = run->ring;
-	if (!error)
-		error = keeper_start(&sampling, broker->settings->shared, broker->socket,
-				     &run->keeper);
-	if (error) {
-		broker_stop_run(run);
-		return error;
-	}
-	stop_area_add_pause(run->keeper.area, grant->paused_ns);
-	grant->paused_ns = 0;
-	return NULL;
-}
-
 static struct xtop_error *broker_start_run(struct broker *broker, struct broker_grant *grant,
 					   const int *fds, size_t n_fds,
 					   struct broker_answer *answer)
 {
-	_cleanup_free_ char *note = NULL;
-	struct broker_run *run = NULL;
+	struct starter_order order = { .info = grant->info,
+				       .spent = grant->was_sampled,
+				       .paused_ns = grant->paused_ns };
 	struct xtop_error *error;
 
 	if (n_fds != 2)
 		return error_create("the broker needs two descriptors to start a sampler");
-	error = broker_find_run(broker, &grant->info, &run, &answer->reply.number);
+	error = starter_start(&broker->starter, &order, fds, &answer->reply.number, &answer->fd);
 	if (error)
 		return error;
-	/* This guest was picked on the screen. Main has done this for the guests of -d. */
-	error_destroy(guest_undo_pause(grant->info.uuid, false, &note));
-	error = broker_fork_run(broker, run, grant, fds);
-	if (!error)
-		answer->fd = fcntl(run->keeper.end_fd, F_DUPFD_CLOEXEC, 0);
-	return error;
+	grant->was_sampled = true;
+	grant->paused_ns = 0;
+	return NULL;
 }
 
 /*
@@ -362,12 +270,12 @@ static struct xtop_error *broker_start_watch(struct broker *broker, uint32_t dom
 	struct xtop_error *error;
 	struct helper *watch = NULL;
 
-	for (unsigned i = 0; i < BROKER_MAX_RUNS; i++)
+	for (unsigned i = 0; i < STARTER_MAX_RUNS; i++)
 		if (helper_wait_for_end(&broker->watches[i], 0))
 			watch = &broker->watches[i];
 	if (!watch)
 		return error_create("xtop looks at the host for at most %d domains",
-				    BROKER_MAX_RUNS);
+				    STARTER_MAX_RUNS);
 	if (request->question == BROKER_TRACE)
 		error = helper_start("the process that traces Xen", trace_watch_run, NULL, watch);
 	else
@@ -445,8 +353,7 @@ static struct xtop_error *broker_answer(struct broker *broker, const struct brok
 	case BROKER_TRACE:
 		return broker_answer_domid(broker, request, fds, n_fds, answer);
 	case BROKER_STOP:
-		if (request->number < BROKER_MAX_RUNS)
-			broker_stop_run(&broker->runs[request->number]);
+		starter_stop(&broker->starter, request->number);
 		return NULL;
 	case BROKER_REMOVE:
 		return broker_remove_file(broker, request->number);
@@ -471,7 +378,7 @@ static bool broker_send(const struct broker *broker, struct broker_answer *answe
 		error_destroy(error);
 	}
 	usage_read(&answer->reply.cpu_ns, NULL);
-	answer->reply.cpu_ns += ask_cpu_ns();
+	answer->reply.cpu_ns += ask_cpu_ns() + broker->starter.cpu_ns;
 	sent = wire_send(broker->socket, &answer->reply, sizeof(answer->reply), &answer->fd,
 			 answer->fd >= 0 ? 1 : 0);
 	for (uint32_t i = 0; sent && answer->list && i < answer->reply.number; i++)
@@ -561,10 +468,13 @@ void broker_run(void *context, int socket)
 	if (settings->rate_hz > 0)
 		control_set_rate_limit(settings->rate_hz);
 	xen_load();
+	/* Without a starter each order fails, and says so. */
+	if (!settings->no_domains)
+		error_destroy(starter_open(settings, socket, &broker.starter));
 	if (settings->news)
 		notify_open();
 	root_sandbox_enter(ROOT_BROKER);
 	while (broker_serve(&broker))
 		;
-	broker_stop_runs(&broker);
+	starter_end(&broker.starter);
 }

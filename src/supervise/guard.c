@@ -3,7 +3,7 @@
  * The guard: a process that only waits, and releases the guest if the sampler dies or hangs while
  * the guest is stopped.
  *
- *   main ── broker ── keeper ── fork ─► guard ── fork ─► sampler
+ *   starter ── keeper ── fork ─► guard ── fork ─► sampler
  *
  * The sampler ends: a pipe tells the guard (watch_fork()). stop_area_is_stopped() tells whether the
  * guest must be released. The sampler hangs: an alarm wakes the guard 8 ms after the sampler was
@@ -54,7 +54,7 @@ static void guard_run_sampler(const struct sampling *sampling, pid_t guard)
 		ring_adopt_producer(sampling->ring);
 	fault_install();
 	watch_make_prompt(PRIORITY_SAMPLER);
-	root_sandbox_enter(ROOT_SAMPLER);
+	root_sandbox_drop(ROOT_SAMPLER);
 	sampling->run(&guest, sampling->control, sampling->ring);
 	guest.ops->close(guest.context);
 	if (getppid() != guard)
@@ -222,11 +222,13 @@ static bool guard_fork_sampler(struct guard *guard)
 
 static void guard_run_samplers(struct guard *guard)
 {
-	bool again;
+	bool again = false;
 
 	do {
 		if (!guard_fork_sampler(guard))
 			return;
+		if (!again)
+			root_sandbox_enter(ROOT_GUARD); /* the first sampler has no filter */
 		guard_wait(guard);
 		again = guard->verdict == VERDICT_HANGS && guard_prepare_restart(guard);
 		if (!again)

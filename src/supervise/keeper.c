@@ -3,7 +3,7 @@
  * The keeper: a process that watches the guard as the guard watches the sampler. Each domain that
  * is sampled has one.
  *
- *   broker ── fork ─► keeper ── fork ─► guard ── fork ─► sampler
+ *   starter ── fork ─► keeper ── fork ─► guard ── fork ─► sampler
  *
  * The guard ends: a pipe tells the keeper (watch_fork()). The guard hangs together with its
  * sampler: the alarm that wakes the guard wakes the keeper, too, which then polls every 20 ms and
@@ -13,8 +13,8 @@
  *
  * The keeper is not the broker: a broker that serves a question runs at normal priority, may wait
  * for xenstore, and may be asked as often as main likes. The keeper asks only Xen, and only
- * for the release. The broker dies: the kernel sends SIGTERM to the keeper, which asks
- * guard and sampler to quit. The keeper dies: the kernel does the same to the guard.
+ * for the release. The starter dies, as it does when the broker does: the kernel sends SIGTERM to
+ * the keeper, which asks guard and sampler to quit. The keeper dies: the guard gets that signal.
  */
 #include "config.h"
 
@@ -143,7 +143,7 @@ static struct xtop_error *keeper_fork_guard(struct keeper_process *keeper)
 /*
  * The record's file is open in guard and sampler, too: the lock lasts until all three have ended.
  */
-static void keeper_keep(struct keeper_process *keeper, pid_t broker)
+static void keeper_keep(struct keeper_process *keeper, pid_t starter)
 {
 	struct xtop_error *error;
 
@@ -155,58 +155,59 @@ static void keeper_keep(struct keeper_process *keeper, pid_t broker)
 		watch_fail(error);
 		return;
 	}
+	root_sandbox_enter(ROOT_KEEPER);
 	keeper_watch(keeper);
-	if (getppid() != broker)
-		watch_fail(error_create("the broker was killed; the guest runs"));
+	if (getppid() != starter)
+		watch_fail(error_create("the starter or the broker was killed; the guest runs"));
 }
 
 /* The body of the process. Whatever it holds is freed when it ends. */
-static void keeper_run(const struct sampling *sampling, struct pause_file file, pid_t broker)
+static void keeper_run(const struct sampling *sampling, struct pause_file file, pid_t starter)
 {
 	struct keeper_process keeper = { .sampling = *sampling, .file = file };
 	struct xtop_error *error;
 
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	watch_set_signals(sampling->control);
-	watch_quit_with(broker);
+	watch_quit_with(starter);
 	watch_make_prompt(PRIORITY_WATCH);
-	root_sandbox_enter(ROOT_WATCHER); /* and so do guard and sampler */
+	root_sandbox_drop(ROOT_KEEPER); /* and so do guard and sampler */
 	error = domctl_open(&sampling->info, sampling->area, STOP_KEEPER, &keeper.guest);
 	if (error) {
 		pause_file_remove(&keeper.file);
 		watch_fail(error);
 		return;
 	}
-	keeper_keep(&keeper, broker);
+	keeper_keep(&keeper, starter);
 }
 
-/* --- the broker's side ------------------------------------------------------------------------ */
+/* --- the starter's side ----------------------------------------------------------------------- */
 
 /*
- * Makes what broker and keeper share: the area, in which the broker counts its pauses, and the
- * record.
+ * Makes what starter and keeper share: the area, in which the starter counts the broker's pauses,
+ * and the record.
  */
-static struct xtop_error *keeper_prepare(struct sampling *sampling, bool shared,
+static struct xtop_error *keeper_prepare(struct sampling *sampling,
+					 const struct keeper_origin *origin,
 					 struct pause_file *file)
 {
 	struct xtop_error *error = stop_area_create(&sampling->info, &sampling->area);
 
 	if (error)
 		return error;
-	/* The broker's parent is main: the process that a user knows, and can end. */
-	error = pause_file_create(PAUSE_DIRECTORY, &sampling->info, (uint32_t)getppid(), shared,
-				  file);
+	error = pause_file_create(PAUSE_DIRECTORY, &sampling->info, (uint32_t)origin->main,
+				  origin->shared, file);
 	if (error)
 		stop_area_destroy(sampling->area);
 	return error;
 }
 
-struct xtop_error *keeper_start(const struct sampling *sampling, bool shared, int socket,
+struct xtop_error *keeper_start(const struct sampling *sampling, const struct keeper_origin *origin,
 				struct keeper *keeper)
 {
 	struct sampling own = *sampling;
 	struct pause_file file;
-	struct xtop_error *error = keeper_prepare(&own, shared, &file);
+	struct xtop_error *error = keeper_prepare(&own, origin, &file);
 	pid_t self = getpid(), pid;
 	int end_fd;
 
@@ -220,7 +221,7 @@ struct xtop_error *keeper_start(const struct sampling *sampling, bool shared, in
 		return error;
 	}
 	if (pid == 0) {
-		close(socket);
+		close(origin->socket);
 		keeper_run(&own, file, self);
 		_exit(0);
 	}

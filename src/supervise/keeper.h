@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Private to supervise/: one domain's keeper as the broker sees it. See keeper.c. */
+/* Private to supervise/: one domain's keeper as the starter sees it. See keeper.c. */
 #ifndef SUPERVISE_KEEPER_H
 #define SUPERVISE_KEEPER_H
 
@@ -9,16 +9,22 @@ struct keeper {
 	pid_t pid;
 	int end_fd; /* readable when keeper, guard and sampler have ended; see watch_fork() */
 	struct control *control;
-	struct stop_area *area; /* shared memory: the broker counts pauses of its own in it */
+	struct stop_area *area; /* shared memory: pauses of the broker are counted in it */
+};
+
+/* From where a keeper is forked. */
+struct keeper_origin {
+	pid_t main;  /* the process that a user knows, and can end */
+	int socket;  /* the starter's: the other processes close it */
+	bool shared; /* false: keeper_start() fails if another xtop samples the guest */
 };
 
 /*
  * Forks the keeper, which forks the guard, which forks the sampler, which calls sampling->run.
- * sampling->area is not used, because this function makes the area. SOCKET belongs to the broker;
- * the other processes close it. The keeper reports its failures through control. If SHARED is
- * false, this function fails if another xtop samples the guest.
+ * sampling->area is not used, because this function makes the area. The keeper reports its failures
+ * through control.
  */
-struct xtop_error *keeper_start(const struct sampling *sampling, bool shared, int socket,
+struct xtop_error *keeper_start(const struct sampling *sampling, const struct keeper_origin *origin,
 				struct keeper *keeper);
 /* Asks keeper, guard and sampler to quit. They may be stopped (SIGSTOP), so they get SIGCONT. */
 void keeper_quit(const struct keeper *keeper);

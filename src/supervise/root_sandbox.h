@@ -8,17 +8,20 @@
 #define SUPERVISE_ROOT_SANDBOX_H
 
 enum root_kind {
-	ROOT_BROKER,  /* answers main, and forks all others */
-	ROOT_WATCHER, /* keeper, guard and the watcher of a trace: start, kill, release */
+	ROOT_BROKER,  /* answers main, and forks the processes that look, ask and open */
+	ROOT_KEEPER,  /* has started a guard: waits, kills, releases */
+	ROOT_GUARD,   /* guard and the watcher of a trace: start another process, too */
 	ROOT_SAMPLER, /* has opened all that it needs */
 	ROOT_LOOKER,  /* looks at the host: asks Xen and xenstore, and starts nothing */
 	N_ROOT_KINDS
 };
 
+/* Gives up the capabilities that a process of KIND does not need. */
+void root_sandbox_drop(enum root_kind kind);
 /*
- * Gives up capabilities that a process of KIND does not need and, if it is ROOT_LOOKER, system
- * calls. A process has the walls of its parents, too. A kernel without seccomp gives no such wall,
- * and main does not start.
+ * Gives up system calls, too. A process has the walls of its parents as well, so none that is to
+ * stop a guest descends from a process that has called this function. A kernel without seccomp
+ * gives no such wall, and main does not start.
  */
 void root_sandbox_enter(enum root_kind kind);
 

@@ -46,6 +46,8 @@ libxtop_a_SOURCES += \
 	src/supervise/root_sandbox.h \
 	src/supervise/sandbox.c \
 	src/supervise/sender.c \
+	src/supervise/starter.c \
+	src/supervise/starter.h \
 	src/supervise/takers_source.c \
 	src/supervise/trace_source.c \
 	src/supervise/trace_watch.c \

@@ -220,7 +220,7 @@ void trace_watch_run(void *context, int socket)
 	(void)context;
 	helper_detach(socket);
 	trace_follow_parent(getppid());
-	root_sandbox_enter(ROOT_WATCHER);
+	root_sandbox_enter(ROOT_GUARD);
 	reading.watcher = getpid();
 	error = trace_buffers_open(&buffers);
 	if (!error)

@@ -46,11 +46,11 @@ struct measured {
  */
 static void check_priorities(void)
 {
-	static const char *const names[] = { "broker", "keeper", "guard", "sampler" };
-	static const int priorities[] = { 0, 2, 2, 1 };
+	static const char *const names[] = { "broker", "starter", "keeper", "guard", "sampler" };
+	static const int priorities[] = { 0, 0, 2, 2, 1 };
 	pid_t pid = getpid();
 
-	for (unsigned i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < 5; i++) {
 		struct sched_param param = { .sched_priority = -1 };
 
 		pid = child_of(pid);

@@ -8,7 +8,7 @@
  * The second form kills all processes of one xtop during one stop, and leaves the guest as it is
  * then.
  *
- * The first form does the following N times for each of xtop's five processes. It starts xtop with
+ * The first form does the following N times for each of xtop's six processes. It starts xtop with
  * the OPTIONs on DOMAIN, waits for its first stop, lets it sample for up to MOMENT_US more, and
  * sends SIGKILL to the process. In one round of RARE it also does other things to the sampler (see
  * enum role), and sends SIGKILL to guard and sampler at once. Then it waits until the domain is not
@@ -25,6 +25,7 @@
  */
 #include "config.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -89,6 +90,7 @@ enum role {
 	SAMPLER,
 	GUARD,
 	KEEPER,
+	STARTER,
 	BROKER,
 	MAIN,
 	HANG, /* SIGSTOP for the sampler */
@@ -104,6 +106,7 @@ static const char *const deeds[N_ROLES] = {
 	"SIGKILL of the sampler",
 	"SIGKILL of the guard",
 	"SIGKILL of the keeper",
+	"SIGKILL of the starter",
 	"SIGKILL of the broker",
 	"SIGKILL of main",
 	"SIGSTOP of the sampler",
@@ -238,11 +241,12 @@ static void find_processes(pid_t pids[N_PROCESSES])
 	uint64_t limit_ns = now_ns() + LIMIT_S * 1000000000ULL;
 
 	while (!(pids[BROKER] = child_of(pids[MAIN])) ||
-	       !(pids[KEEPER] = child_of(pids[BROKER])) ||
+	       !(pids[STARTER] = child_of(pids[BROKER])) ||
+	       !(pids[KEEPER] = child_of(pids[STARTER])) ||
 	       !(pids[GUARD] = child_of(pids[KEEPER])) ||
 	       !(pids[SAMPLER] = child_of(pids[GUARD]))) {
 		if (now_ns() > limit_ns)
-			die("xtop has not started a broker, a keeper, a guard and a sampler");
+			die("xtop has not started a broker, a starter, a keeper, a guard and a sampler");
 		nap_us(FIND_US);
 	}
 }
@@ -270,7 +274,7 @@ static void let_go(pid_t pid, int status)
 /* A line of /proc/PID/status, or the only line of another file. */
 static void print_line(pid_t pid, const char *name, const char *begin)
 {
-	char path[64], line[256];
+	char path[400], line[256];
 	FILE *file;
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
@@ -282,12 +286,32 @@ static void print_line(pid_t pid, const char *name, const char *begin)
 		fclose(file);
 }
 
+/* What each thread of PID waits for. */
+static void print_threads(pid_t pid)
+{
+	char path[64], name[300];
+	struct dirent *entry;
+	DIR *threads;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	threads = opendir(path);
+	while (threads && (entry = readdir(threads))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(name, sizeof(name), "task/%s/syscall", entry->d_name);
+		print_line(pid, name, "");
+		snprintf(name, sizeof(name), "task/%s/stack", entry->d_name);
+		print_line(pid, name, "");
+	}
+	if (threads)
+		closedir(threads);
+}
+
 static void print_processes(const pid_t pids[N_PROCESSES])
 {
 	for (enum role role = 0; role < N_PROCESSES; role++) {
 		print_line(pids[role], "stat", "");
-		print_line(pids[role], "wchan", "");
-		print_line(pids[role], "stack", "");
+		print_threads(pids[role]);
 	}
 }
 

@@ -110,14 +110,13 @@ static bool has_streams(void)
 	return has;
 }
 
-struct xtop_error *keeper_start(const struct sampling *sampling, bool shared, int socket,
+struct xtop_error *keeper_start(const struct sampling *sampling, const struct keeper_origin *origin,
 				struct keeper *keeper)
 {
 	struct control *control = sampling->control;
 	char *room = ring_reserve(sampling->ring, 8);
 
-	(void)socket;
-	seen->shared = shared;
+	seen->shared = origin->shared;
 	seen->started++;
 	seen->started_domid = sampling->info.domid;
 	seen->budget = control_get_budget(control);

@@ -8,12 +8,14 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/supervise/broker_fixture.h"
 #include "tests/support/children.h"
+#include "tests/support/emulated.h"
 #include "tests/support/tap.h"
 #include "xtop/base/clock.h"
 #include "xtop/memory/memory.h"
@@ -324,6 +326,50 @@ static void test_killed(void)
 	broker_stop();
 }
 
+/* Whether process PID, which this one inherits, ends within 5 s. */
+static bool ends(pid_t pid)
+{
+	for (unsigned waited_ms = 0; waited_ms < 5000; waited_ms += 10) {
+		if (waitpid(pid, NULL, WNOHANG) == pid)
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+/* The process that forks keepers: it dies with the broker, and the broker goes on without it. */
+static void test_starter(void)
+{
+	struct guest_process process;
+	struct guest_info info;
+	struct control *control;
+	struct ring *ring;
+	pid_t broker, starter;
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (control_create(&control) || ring_create(4096, &ring) || broker_start(&settings))
+		abort();
+	check(!guest_find("web01", &info), "a broker finds web01 before its starter is killed");
+	starter = child_of(broker_pid());
+	check(starter, "the broker has a starter");
+	kill(starter, SIGKILL);
+	check(says(guard_start(&info, control, ring, &process), "starter was killed"),
+	      "no guard starts without a starter");
+	check(!guest_find("web01", &info) && broker_is_alive(), "the broker goes on without it");
+	broker_stop();
+	ring_destroy(ring);
+	control_destroy(control);
+	if (emulator_lacks("subreapers"))
+		return;
+	if (broker_start(&settings) || guest_find("web01", &info))
+		abort();
+	broker = broker_pid();
+	starter = child_of(broker);
+	kill(broker, SIGKILL);
+	check(starter && ends(starter), "a starter ends when its broker is killed");
+	broker_stop();
+}
+
 int main(void)
 {
 	fixture_begin();
@@ -334,5 +380,6 @@ int main(void)
 	test_slow();
 	test_slow_end();
 	test_stopped();
+	test_starter();
 	return tap_done();
 }

@@ -81,6 +81,24 @@ static bool enter_reader(void)
 	return line_sandbox_enter() && line_sandbox_enter_reader();
 }
 
+static bool enter_broker(void)
+{
+	root_sandbox_enter(ROOT_BROKER);
+	return true;
+}
+
+static bool enter_keeper(void)
+{
+	root_sandbox_enter(ROOT_KEEPER);
+	return true;
+}
+
+static bool enter_guard(void)
+{
+	root_sandbox_enter(ROOT_GUARD);
+	return true;
+}
+
 static bool enter_looker(void)
 {
 	root_sandbox_enter(ROOT_LOOKER);
@@ -98,6 +116,9 @@ static const struct kind {
 	{ 'S', "a helper that does not connect", enter_server, true },
 	{ 'L', "the line server", line_sandbox_enter, false },
 	{ 'R', "a reader of lines", enter_reader, false },
+	{ 'B', "the broker", enter_broker, false },
+	{ 'K', "a keeper", enter_keeper, false },
+	{ 'G', "a guard, or the watcher of a trace", enter_guard, false },
 	{ 'H', "a process that looks at the host", enter_looker, false },
 };
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
@@ -127,37 +148,37 @@ static const struct attempt {
 	uint64_t arguments[5];
 	const char *kinds; /* the letters of those that may */
 } attempts[] = {
-	{ "map memory", NUMBER(mmap), { 0, 4096, PROT_READ | PROT_WRITE }, "MCSLRH" },
+	{ "map memory", NUMBER(mmap), { 0, 4096, PROT_READ | PROT_WRITE }, "MCSLRBKGH" },
 	{ "map code", NUMBER(mmap), { 0, 4096, PROT_READ | PROT_EXEC }, "" },
 	{ "map memory that is code", NUMBER(mmap), { 0, 4096, 7 }, "" },
-	{ "protect memory", NUMBER(mprotect), { 4096, 4096, PROT_READ }, "MCSLRH" },
+	{ "protect memory", NUMBER(mprotect), { 4096, 4096, PROT_READ }, "MCSLRBKGH" },
 	{ "make memory code", NUMBER(mprotect), { 4096, 4096, PROT_EXEC }, "" },
 	{ "start a thread", NUMBER(clone), { THREAD }, "MCS" },
 	{ "start a thread as musl does", NUMBER(clone), { THREAD | CLONE_DETACHED }, "MCS" },
 	{ "start a thread in a namespace", NUMBER(clone), { THREAD | CLONE_NEWUSER }, "" },
 	{ "start a traced thread", NUMBER(clone), { THREAD | CLONE_PTRACE }, "" },
-	{ "fork", NUMBER(clone), { FORK }, "L" },
-	{ "fork as musl does", NUMBER(clone), { SIGCHLD }, "L" },
+	{ "fork", NUMBER(clone), { FORK }, "LBG" },
+	{ "fork as musl does", NUMBER(clone), { SIGCHLD }, "LBG" },
 	{ "fork without a signal", NUMBER(clone), { 0 }, "" },
 	{ "fork with SIGKILL", NUMBER(clone), { FORK ^ SIGCHLD ^ SIGKILL }, "" },
 	{ "fork and share memory", NUMBER(clone), { FORK | CLONE_VM }, "" },
 	{ "fork a sister", NUMBER(clone), { FORK | CLONE_PARENT }, "" },
 	{ "fork in a namespace of users", NUMBER(clone), { FORK | CLONE_NEWUSER }, "" },
 	{ "fork in a namespace of processes", NUMBER(clone), { FORK | CLONE_NEWPID }, "" },
-	{ "fork by the old call", NUMBER(fork), { 0 }, "L" },
-	{ "signal itself", NUMBER(kill), { SELF, SIGUSR1 }, "MCS" },
-	{ "signal init", NUMBER(kill), { 1, SIGKILL }, "" },
-	{ "signal its group", NUMBER(kill), { 0, SIGKILL }, "" },
-	{ "signal everybody", NUMBER(kill), { (uint64_t)-1, SIGKILL }, "" },
-	{ "signal a thread of its own", NUMBER(tgkill), { SELF, 2, SIGUSR1 }, "MCSH" },
-	{ "signal a thread of init", NUMBER(tgkill), { 1, 1, SIGKILL }, "" },
+	{ "fork by the old call", NUMBER(fork), { 0 }, "LBG" },
+	{ "signal itself", NUMBER(kill), { SELF, SIGUSR1 }, "MCSBKG" },
+	{ "signal init", NUMBER(kill), { 1, SIGKILL }, "BKG" },
+	{ "signal its group", NUMBER(kill), { 0, SIGKILL }, "BKG" },
+	{ "signal everybody", NUMBER(kill), { (uint64_t)-1, SIGKILL }, "BKG" },
+	{ "signal a thread of its own", NUMBER(tgkill), { SELF, 2, SIGUSR1 }, "MCSBKGH" },
+	{ "signal a thread of init", NUMBER(tgkill), { 1, 1, SIGKILL }, "BG" },
 	{ "read its limits", NUMBER(prlimit64), { 0, 7, 0, 4096 }, "MCS" },
 	{ "set its limits", NUMBER(prlimit64), { 0, 7, 4096, 0 }, "" },
 	{ "read init's limits", NUMBER(prlimit64), { 1, 7, 0, 4096 }, "" },
 	{ "name a thread", NUMBER(prctl), { PR_SET_NAME, 4096 }, "MCS" },
-	{ "choose its end", NUMBER(prctl), { PR_SET_PDEATHSIG, SIGKILL }, "L" },
-	{ "refuse new rights", NUMBER(prctl), { PR_SET_NO_NEW_PRIVS, 1 }, "L" },
-	{ "add a filter", NUMBER(prctl), { PR_SET_SECCOMP, 2, 4096 }, "L" },
+	{ "choose its end", NUMBER(prctl), { PR_SET_PDEATHSIG, SIGKILL }, "LBG" },
+	{ "refuse new rights", NUMBER(prctl), { PR_SET_NO_NEW_PRIVS, 1 }, "LBG" },
+	{ "add a filter", NUMBER(prctl), { PR_SET_SECCOMP, 2, 4096 }, "LBG" },
 	{ "become dumpable", NUMBER(prctl), { PR_SET_DUMPABLE, 1 }, "" },
 	{ "allow a tracer", NUMBER(prctl), { PR_SET_PTRACER, 1 }, "" },
 	{ "move its memory", NUMBER(prctl), { PR_SET_MM, 1, 4096 }, "" },
@@ -170,42 +191,42 @@ static const struct attempt {
 	{ "send pings", NUMBER(socket), { AF_INET, SOCK_DGRAM, IPPROTO_ICMP }, "" },
 	{ "use many paths", NUMBER(socket), { AF_INET, SOCK_STREAM, 262 }, "" },
 	{ "use SCTP", NUMBER(socket), { AF_INET, SOCK_STREAM, IPPROTO_SCTP }, "" },
-	{ "make a local stream", NUMBER(socket), { AF_UNIX, SOCK_STREAM, 0 }, "H" },
+	{ "make a local stream", NUMBER(socket), { AF_UNIX, SOCK_STREAM, 0 }, "BH" },
 	{ "make a local socket", NUMBER(socket), { AF_UNIX, SOCK_DGRAM, 0 }, "" },
 	{ "ask the kernel", NUMBER(socket), { AF_NETLINK, SOCK_RAW, 0 }, "" },
 	{ "read all packets", NUMBER(socket), { AF_PACKET, SOCK_DGRAM, 0 }, "" },
 	{ "use the kernel's ciphers", NUMBER(socket), { AF_ALG, SOCK_SEQPACKET, 0 }, "" },
 	{ "call the hypervisor's host", NUMBER(socket), { AF_VSOCK, SOCK_STREAM, 0 }, "" },
-	{ "make a pair of streams", NUMBER(socketpair), { AF_UNIX, SOCK_STREAM, 0 }, "C" },
-	{ "make a pair of sockets", NUMBER(socketpair), { AF_UNIX, SOCK_DGRAM, 0 }, "" },
-	{ "send", NUMBER(sendto), { 3, 4096, 1, MSG_NOSIGNAL }, "CSH" },
-	{ "connect by sending", NUMBER(sendto), { 3, 4096, 1, MSG_FASTOPEN }, "CH" },
-	{ "send a message", NUMBER(sendmsg), { 3, 4096, MSG_NOSIGNAL }, "MCSLRH" },
-	{ "connect by a message", NUMBER(sendmsg), { 3, 4096, MSG_FASTOPEN }, "MCLRH" },
-	{ "copy a descriptor", NUMBER(fcntl), { 0, F_DUPFD_CLOEXEC, 3 }, "MCSLRH" },
-	{ "not wait", NUMBER(fcntl), { 0, F_SETFL, O_NONBLOCK }, "CSH" },
+	{ "make a pair of streams", NUMBER(socketpair), { AF_UNIX, SOCK_STREAM, 0 }, "CBG" },
+	{ "make a pair of sockets", NUMBER(socketpair), { AF_UNIX, SOCK_DGRAM, 0 }, "BG" },
+	{ "send", NUMBER(sendto), { 3, 4096, 1, MSG_NOSIGNAL }, "CSBGH" },
+	{ "connect by sending", NUMBER(sendto), { 3, 4096, 1, MSG_FASTOPEN }, "CBGH" },
+	{ "send a message", NUMBER(sendmsg), { 3, 4096, MSG_NOSIGNAL }, "MCSLRBGH" },
+	{ "connect by a message", NUMBER(sendmsg), { 3, 4096, MSG_FASTOPEN }, "MCLRBGH" },
+	{ "copy a descriptor", NUMBER(fcntl), { 0, F_DUPFD_CLOEXEC, 3 }, "MCSLRBKGH" },
+	{ "not wait", NUMBER(fcntl), { 0, F_SETFL, O_NONBLOCK }, "CSBKGH" },
 	{ "have signals sent", NUMBER(fcntl), { 0, F_SETFL, O_ASYNC }, "" },
 	{ "choose who gets signals", NUMBER(fcntl), { 0, F_SETOWN, 1 }, "" },
 	{ "choose which thread gets them", NUMBER(fcntl), { 0, 15, 4096 }, "" }, /* F_SETOWN_EX */
 	{ "choose the signal", NUMBER(fcntl), { 0, 10, SIGKILL }, "" },          /* F_SETSIG */
 	{ "lease a file", NUMBER(fcntl), { 0, 1024, 0 }, "" },                   /* F_SETLEASE */
 	{ "watch a folder", NUMBER(fcntl), { 0, 1026, 1 }, "" },                 /* F_NOTIFY */
-	{ "seal memory", NUMBER(fcntl), { 0, 1033, 1 }, "MH" },                   /* F_ADD_SEALS */
+	{ "seal memory", NUMBER(fcntl), { 0, 1033, 1 }, "MBKGH" },                   /* F_ADD_SEALS */
 	{ "lock a file", NUMBER(fcntl), { 0, F_SETLK, 4096 }, "CS" },
-	{ "read a terminal's state", NUMBER(ioctl), { 0, TCGETS, 4096 }, "MCSH" },
-	{ "set a terminal's state", NUMBER(ioctl), { 0, TCSETS, 4096 }, "MH" },
-	{ "put input into a terminal", NUMBER(ioctl), { 0, TIOCSTI, 4096 }, "H" },
-	{ "paste into a terminal", NUMBER(ioctl), { 0, 0x541c, 4096 }, "H" },     /* TIOCLINUX */
-	{ "have an ioctl send signals", NUMBER(ioctl), { 0, FIOASYNC, 4096 }, "H" },
-	{ "own a socket", NUMBER(ioctl), { 0, 0x8901, 4096 }, "H" },              /* FIOSETOWN */
-	{ "map a guest's memory", NUMBER(ioctl), { 0, 0x205004, 4096 }, "MH" },   /* MMAPBATCH_V2 */
-	{ "make a hypercall", NUMBER(ioctl), { 0, 0x305000, 4096 }, "H" },        /* HYPERCALL */
-	{ "open a file to read", NUMBER(open), { 4096, O_CLOEXEC, 0 }, "MCSH" },
-	{ "open a file to write", NUMBER(open), { 4096, O_WRONLY, 0 }, "CSH" },
-	{ "open a file below a folder", NUMBER(openat), { 3, 4096, O_NOFOLLOW, 0 }, "MCSH" },
-	{ "create a file", NUMBER(openat), { 3, 4096, O_CREAT, 0600 }, "CS" },
-	{ "empty a file", NUMBER(openat), { 3, 4096, O_TRUNC, 0 }, "CS" },
-	{ "change a file", NUMBER(openat), { 3, 4096, O_RDWR, 0 }, "CSH" },
+	{ "read a terminal's state", NUMBER(ioctl), { 0, TCGETS, 4096 }, "MCSBKGH" },
+	{ "set a terminal's state", NUMBER(ioctl), { 0, TCSETS, 4096 }, "MBKGH" },
+	{ "put input into a terminal", NUMBER(ioctl), { 0, TIOCSTI, 4096 }, "BKGH" },
+	{ "paste into a terminal", NUMBER(ioctl), { 0, 0x541c, 4096 }, "BKGH" },     /* TIOCLINUX */
+	{ "have an ioctl send signals", NUMBER(ioctl), { 0, FIOASYNC, 4096 }, "BKGH" },
+	{ "own a socket", NUMBER(ioctl), { 0, 0x8901, 4096 }, "BKGH" },              /* FIOSETOWN */
+	{ "map a guest's memory", NUMBER(ioctl), { 0, 0x205004, 4096 }, "MBKGH" },   /* MMAPBATCH_V2 */
+	{ "make a hypercall", NUMBER(ioctl), { 0, 0x305000, 4096 }, "BKGH" },        /* HYPERCALL */
+	{ "open a file to read", NUMBER(open), { 4096, O_CLOEXEC, 0 }, "MCSBGH" },
+	{ "open a file to write", NUMBER(open), { 4096, O_WRONLY, 0 }, "CSBGH" },
+	{ "open a file below a folder", NUMBER(openat), { 3, 4096, O_NOFOLLOW, 0 }, "MCSBGH" },
+	{ "create a file", NUMBER(openat), { 3, 4096, O_CREAT, 0600 }, "CSB" },
+	{ "empty a file", NUMBER(openat), { 3, 4096, O_TRUNC, 0 }, "CSB" },
+	{ "change a file", NUMBER(openat), { 3, 4096, O_RDWR, 0 }, "CSBGH" },
 };
 /* clang-format on */
 #define N_ATTEMPTS (sizeof(attempts) / sizeof(attempts[0]))
@@ -214,8 +235,9 @@ static const struct attempt {
  * Calls that take a command: each command from FIRST on is tried, with zeros for the other arguments.
  * The numbers are Linux's (include/uapi/asm-generic/fcntl.h and ioctls.h, linux/prctl.h).
  */
-#define N_COMMANDS 1100
-#define ALL        " all"
+#define N_COMMANDS  1100
+#define ALL         " all"
+#define ROOT_FCNTLS " 0 1 2 3 4 1030 1033 1034"
 static const struct commands {
 	const char *what;
 	int number;
@@ -228,38 +250,38 @@ static const struct commands {
 	  1,
 	  0,
 	  { " 0 1 2 3 1030 1033 1034", " 0 1 2 3 4 5 6 7 36 37 38 1030",
-	    " 0 1 2 3 4 5 6 7 36 37 38 1030", " 0 1 2 3 1030", " 0 1 2 3 1030",
-	    " 0 1 2 3 4 1030 1033 1034" } },
+	    " 0 1 2 3 4 5 6 7 36 37 38 1030", " 0 1 2 3 1030", " 0 1 2 3 1030", ROOT_FCNTLS,
+	    ROOT_FCNTLS, ROOT_FCNTLS, ROOT_FCNTLS } },
 	{ "ioctl(), from 0x5400 on",
 	  NUMBER(ioctl),
 	  1,
 	  0x5400,
-	  { " 1 2 3 4 11 15 19 27", " 1 27 33", " 1 27 33", "", "", ALL } },
+	  { " 1 2 3 4 11 15 19 27", " 1 27 33", " 1 27 33", "", "", ALL, ALL, ALL, ALL } },
 	{ "ioctl() of termios2, from 0x802c5400 on",
 	  NUMBER(ioctl),
 	  1,
 	  0x802c5400,
-	  { " 42", "", "", "", "", ALL } },
+	  { " 42", "", "", "", "", ALL, ALL, ALL, ALL } },
 	{ "ioctl() of termios2, from 0x402c5400 on",
 	  NUMBER(ioctl),
 	  1,
 	  0x402c5400,
-	  { " 43 44 45", "", "", "", "", ALL } },
+	  { " 43 44 45", "", "", "", "", ALL, ALL, ALL, ALL } },
 	{ "ioctl() of Xen, from 0x205000 on",
 	  NUMBER(ioctl),
 	  1,
 	  0x205000,
-	  { " 4", "", "", "", "", ALL } },
+	  { " 4", "", "", "", "", ALL, ALL, ALL, ALL } },
 	{ "ioctl() of Xen, from 0x305000 on",
 	  NUMBER(ioctl),
 	  1,
 	  0x305000,
-	  { "", "", "", "", "", ALL } },
+	  { "", "", "", "", "", ALL, ALL, ALL, ALL } },
 	{ "prctl()",
 	  NUMBER(prctl),
 	  0,
 	  0,
-	  { " 15", " 15", " 15", " 1 22 38", "", " 3" } },
+	  { " 15", " 15", " 15", " 1 22 38", "", " 1 2 3 22 23 24 38", " 3", " 1 3 22 38", " 3" } },
 };
 #define N_COMMAND_CALLS (sizeof(commands) / sizeof(commands[0]))
 
@@ -447,7 +469,7 @@ static unsigned read_golden(void)
 
 	for (size_t i = 0; i < N_NUMBERS; i++)
 		memset(golden[i], '.', N_KINDS);
-	while (file && fscanf(file, "%6s %63s", letters, name) == 2) {
+	while (file && fscanf(file, "%9s %63s", letters, name) == 2) {
 		int number = seccomp_syscall_resolve_name_arch(seccomp_arch_native(), name);
 
 		n++;

@@ -43,8 +43,10 @@ static unsigned long long status_of(pid_t pid, const char *name, int base)
 	return value;
 }
 
-static void test_kind(enum root_kind kind, unsigned long long capabilities, const char *what)
+static void test_kind(enum root_kind kind, void (*enter)(enum root_kind kind),
+		      unsigned long long capabilities, const char *what)
 {
+	bool filtered = enter == root_sandbox_enter;
 	int pipes[2], status;
 	char byte;
 	pid_t pid;
@@ -53,7 +55,7 @@ static void test_kind(enum root_kind kind, unsigned long long capabilities, cons
 		abort();
 	pid = fork();
 	if (pid == 0) {
-		root_sandbox_enter(kind);
+		enter(kind);
 		byte = write(pipes[1], "", 1) == 1;
 		for (;;)
 			byte = (char)read(pipes[0], &byte, 0);
@@ -64,9 +66,9 @@ static void test_kind(enum root_kind kind, unsigned long long capabilities, cons
 		      status_of(pid, "CapInh", 16) == 0,
 	      "%s has the capabilities %llx: %llx", what, capabilities,
 	      status_of(pid, "CapEff", 16));
-	check((status_of(pid, "Seccomp", 10) == 2) == (kind == ROOT_LOOKER),
-	      kind == ROOT_LOOKER ? "%s has a filter of system calls"
-				  : "%s has no filter, which would lengthen stops",
+	check(status_of(pid, "Seccomp", 10) == (filtered ? 2 : 0),
+	      filtered ? "%s has a filter of system calls"
+		       : "%s has no filter, which would lengthen stops",
 	      what);
 	check(status_of(pid, "NoNewPrivs", 10) == 1, "%s gets no new rights", what);
 	kill(pid, SIGKILL);
@@ -88,20 +90,24 @@ static void leave_capabilities(unsigned long long kept)
 
 int main(void)
 {
-	unsigned long long has = status_of(getpid(), "CapEff", 16);
+	unsigned long long has = status_of(getpid(), "CapEff", 16), watching;
 
 	check(has != 999, "this process has a status");
 	if (is_sanitized || emulator_lacks("walls"))
 		return tap_done();
-	test_kind(ROOT_WATCHER, has & (BIT(CAP_SYS_NICE) | BIT(CAP_IPC_LOCK)), "a watcher");
-	test_kind(ROOT_SAMPLER, has & BIT(CAP_IPC_LOCK), "the sampler");
-	test_kind(ROOT_LOOKER, 0, "a process that looks at the host");
-	test_kind(ROOT_BROKER,
-		  has & (BIT(CAP_SYS_NICE) | BIT(CAP_IPC_LOCK) | BIT(CAP_SETUID) | BIT(CAP_SETGID) |
-			 BIT(CAP_SETPCAP) | BIT(CAP_DAC_OVERRIDE)),
+	watching = has & (BIT(CAP_SYS_NICE) | BIT(CAP_IPC_LOCK));
+	test_kind(ROOT_KEEPER, root_sandbox_drop, watching, "a keeper that starts a guard");
+	test_kind(ROOT_KEEPER, root_sandbox_enter, watching, "a keeper");
+	test_kind(ROOT_GUARD, root_sandbox_drop, watching, "the starter");
+	test_kind(ROOT_GUARD, root_sandbox_enter, watching, "a guard");
+	test_kind(ROOT_SAMPLER, root_sandbox_drop, has & BIT(CAP_IPC_LOCK), "the sampler");
+	test_kind(ROOT_LOOKER, root_sandbox_enter, 0, "a process that looks at the host");
+	test_kind(ROOT_BROKER, root_sandbox_enter,
+		  has & (BIT(CAP_IPC_LOCK) | BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_SETPCAP) |
+			 BIT(CAP_DAC_OVERRIDE)),
 		  "the broker");
 	has &= BIT(CAP_IPC_LOCK) | BIT(CAP_CHOWN);
 	leave_capabilities(has);
-	test_kind(ROOT_WATCHER, has & BIT(CAP_IPC_LOCK), "a watcher of a service");
+	test_kind(ROOT_GUARD, root_sandbox_enter, has & BIT(CAP_IPC_LOCK), "a guard of a service");
 	return tap_done();
 }
