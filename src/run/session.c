@@ -305,6 +305,16 @@ static void session_report_record(const struct session *session)
 	error_destroy(error);
 }
 
+/* Results leave room on their disks, whoever has taken this process over. */
+static void session_bound_files(const struct options *options)
+{
+	const char *results[] = { options->record, options->output, options->stats };
+
+	for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++)
+		if (results[i])
+			disk_room_keep(results[i]);
+}
+
 /* Reports what the sandbox lacks only for a live guest, which may be a stranger's. */
 static struct xtop_error *session_give_up_rights(struct session *session)
 {
@@ -319,8 +329,7 @@ static struct xtop_error *session_give_up_rights(struct session *session)
 	if (lack && !options->replay && session->report)
 		session->report(lack);
 	session_report_record(session);
-	if (options->record)
-		disk_room_keep(options->record);
+	session_bound_files(options);
 	if (options->replay || HOST_ARCH == ARCH_ARM64) /* the sandbox forbids to load a library */
 		disassemble_arm64_load();
 	if (options->root)

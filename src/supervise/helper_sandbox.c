@@ -27,6 +27,7 @@
 #include "supervise/call_filter.h"
 #include "supervise/caller.h"
 #include "supervise/landlock.h"
+#include "supervise/limit.h"
 #include "supervise/resolver_libraries.h"
 
 /* clang-format off */
@@ -144,6 +145,16 @@ static struct xtop_error *helper_sandbox_filter_calls(bool connects)
 	return call_filter_load(&filter);
 }
 
+/* A sender unpacks 64 MiB of a packet of 16 MiB; libraries have threads. */
+#define HELPER_SANDBOX_MEMORY_BYTES (512ULL << 20)
+
+static void helper_sandbox_limit_memory(void)
+{
+#ifndef SANITIZED /* sanitizers take terabytes */
+	limit_set(RLIMIT_DATA, HELPER_SANDBOX_MEMORY_BYTES);
+#endif
+}
+
 struct xtop_error *helper_sandbox_enter(int folder, bool connects)
 {
 	static const char *const paths[] = { "/usr",      "/lib",         "/lib64",
@@ -158,6 +169,7 @@ struct xtop_error *helper_sandbox_enter(int folder, bool connects)
 
 	if (connects)
 		resolver_libraries_load();
+	helper_sandbox_limit_memory();
 	error = folder < 0 ? caller_become_own_user() : caller_become(caller_find());
 	if (!error &&
 	    (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0))

@@ -8,11 +8,11 @@
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 
 #include "supervise/call_filter.h"
 #include "supervise/caller.h"
 #include "supervise/landlock.h"
+#include "supervise/limit.h"
 
 /* clang-format off */
 /* Calls that reading an open file and starting another reader need. */
@@ -60,17 +60,10 @@ static bool line_sandbox_filter_calls(void)
 	return line_sandbox_succeeded(call_filter_load(&filter));
 }
 
-static void line_sandbox_limit(int what, rlim_t most)
-{
-	const struct rlimit limit = { most, most };
-
-	setrlimit(what, &limit);
-}
-
 #ifdef SANITIZED
 bool line_sandbox_enter(void)
 {
-	(void)line_sandbox_filter_calls, (void)line_sandbox_limit;
+	(void)line_sandbox_filter_calls;
 	return true;
 }
 
@@ -92,9 +85,9 @@ bool line_sandbox_enter(void)
 		error_destroy(error);
 		return false;
 	}
-	line_sandbox_limit(RLIMIT_CORE, 0);
-	line_sandbox_limit(RLIMIT_FSIZE, 0);
-	line_sandbox_limit(RLIMIT_DATA, LINE_SANDBOX_MEMORY_BYTES);
+	limit_set(RLIMIT_CORE, 0);
+	limit_set(RLIMIT_FSIZE, 0);
+	limit_set(RLIMIT_DATA, LINE_SANDBOX_MEMORY_BYTES);
 	return line_sandbox_filter_calls();
 }
 

@@ -35,7 +35,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <termios.h>
 #include <unistd.h>
@@ -43,6 +42,7 @@
 #include "supervise/call_filter.h"
 #include "supervise/caller.h"
 #include "supervise/landlock.h"
+#include "supervise/limit.h"
 #include "xtop/base/cleanup.h"
 
 /* IOCTL_PRIVCMD_MMAPBATCH_V2 of Xen's xen/sys/privcmd.h, which only src/xen/ may include. */
@@ -121,16 +121,6 @@ static struct xtop_error *sandbox_limit_paths(const int *folders, size_t n)
 #define SANDBOX_LEAST_BYTES (1ULL << 30)
 #define SANDBOX_OOM_SCORE   "500" /* proc_pid_oom_score_adj(5): killed before others of its size */
 
-static void sandbox_limit(int resource, uint64_t most)
-{
-	struct rlimit limit;
-
-	if (getrlimit(resource, &limit) == 0 && limit.rlim_max > most) {
-		limit.rlim_cur = limit.rlim_max = most;
-		setrlimit(resource, &limit);
-	}
-}
-
 /*
  * Bounds what a main that an attacker controls takes of dom0: the memory that the machine has, and
  * threads. If memory runs out, the kernel ends main rather than a process that watches a guest.
@@ -142,8 +132,8 @@ static void sandbox_limit_use(void)
 
 	if (geteuid() != 0)
 		return;
-	sandbox_limit(RLIMIT_DATA, bytes > SANDBOX_LEAST_BYTES ? bytes : SANDBOX_LEAST_BYTES);
-	sandbox_limit(RLIMIT_NPROC, SANDBOX_MAX_THREADS);
+	limit_set(RLIMIT_DATA, bytes > SANDBOX_LEAST_BYTES ? bytes : SANDBOX_LEAST_BYTES);
+	limit_set(RLIMIT_NPROC, SANDBOX_MAX_THREADS);
 	(void)!write(score, SANDBOX_OOM_SCORE, strlen(SANDBOX_OOM_SCORE));
 }
 

@@ -31,6 +31,7 @@ libxtop_a_SOURCES += \
 	src/supervise/keeper.h \
 	src/supervise/landlock.c \
 	src/supervise/landlock.h \
+	src/supervise/limit.h \
 	src/supervise/line_sandbox.c \
 	src/supervise/line_sandbox.h \
 	src/supervise/line_server.c \

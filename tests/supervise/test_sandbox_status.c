@@ -85,6 +85,16 @@ static int oom_score(pid_t pid)
 	return score;
 }
 
+/* A helper that connects or serves. */
+static void check_helper_limits(pid_t child, const char *who)
+{
+	char data[64];
+
+	snprintf(data, sizeof(data), "Max data size             %" PRIu64 " ",
+		 limited(RLIMIT_DATA, 512UL << 20));
+	check(proc_says(child, "limits", data), "%s takes 512 MiB of memory at most", who);
+}
+
 /* Main of root is bounded from outside, and is the first that the kernel kills for memory. */
 static void check_limits(pid_t child)
 {
@@ -150,6 +160,8 @@ static void test_status(const char *who, bool (*enter)(void), const char *sudo_u
 		      "%s, SUDO_UID=%s: no other groups", who, sudo_uid);
 		if (enter == enter_main)
 			check_limits(child);
+		else if (enter != line_sandbox_enter)
+			check_helper_limits(child, who);
 	}
 	close(go[1]);
 	close(ready[0]);
