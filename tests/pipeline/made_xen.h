@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A made-up Xen in shared memory, for tests in which all processes and threads of a pipeline are real.
- * It replaces the functions of domains.c, domctl.c and foreign.c.
+ * It replaces the functions of domains.c, domctl.c, foreign.c, host_look.c and trace_buffers.c.
  */
 #ifndef TESTS_MADE_XEN_H
 #define TESTS_MADE_XEN_H
@@ -20,6 +20,7 @@ struct xen {
 	atomic_int sampler, guard, keeper;
 	atomic_int slow;      /* questions that wait for xenstore for ever */
 	atomic_int memory_of; /* the last domid whose memory was opened */
+	atomic_bool traces;
 };
 extern struct xen *xen;
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Kills a process of a live pipeline at a random moment, again and again: sampler, guard, keeper,
- * broker or main. Xen is made up (made_xen.h). Afterwards the guest runs, and main ends, and
- * all others with it.
+ * starter, broker or main; or any one of all, with those that push, answer scrapes, read lines, fetch
+ * debug files, look at the host and trace. Xen is made up (made_xen.h). Afterwards the guest runs,
+ * and main ends, and all others with it. The end of a helper does not end main: then main is asked to
+ * quit.
  *
  * XTOP_KILLS=N kills N times, and the others may take a second after main's end. Otherwise it is a
  * few times, with time for a slow machine. tests/lab/kill.test does it on Xen.
@@ -13,6 +15,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,9 +34,13 @@
 #define STARTUP_US 30000
 #define LIMIT_MS   60000 /* for main's end, also on a slow machine */
 
-enum role { MAIN, BROKER, KEEPER, GUARD, SAMPLER, N_ROLES };
-static const char *const names[N_ROLES] = { "main", "the broker", "a keeper", "a guard",
-					    "a sampler" };
+enum role { MAIN, BROKER, STARTER, KEEPER, GUARD, SAMPLER, ANY, N_ROLES };
+static const char *const names[N_ROLES] = { "main",    "the broker", "the starter", "a keeper",
+					    "a guard", "a sampler",  "any process" };
+#define MAX_PROCESSES 64
+#define QUIT_US       50000 /* how long main lives on at most without the process */
+
+static char folder[] = "/tmp/xtop-kills-XXXXXX";
 
 static unsigned late_ms = 20000; /* how long the others may take after main's end */
 
@@ -42,18 +49,52 @@ static void nap_ms(void)
 	nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 }
 
-/* What main() does. */
-static void run_main(void)
+/* What main() does. WITH_HELPERS: with a process of each kind. */
+static void run_main(bool with_helpers)
 {
-	static const char *const arguments[] = { "xtop", "-d",  "web01",    "-F",  "500",     "-bq",
-						 "-T",   "600", "--budget", "100", "--shared" };
+	static char push[64], metrics[64];
+	const char *alone[] = { "xtop", "-d",  "web01",    "-F",  "500",     "-bq",
+				"-T",   "600", "--budget", "100", "--shared" };
+	const char *all[] = { "xtop",      "-d",       "web01",   "-F",       "500",         "-T",
+			      "600",       "--budget", "100",     "--shared", "--push",      push,
+			      "--metrics", metrics,    "--lines", "--exits",  "--neighbours" };
+	const char **arguments = with_helpers ? all : alone;
+	size_t n = with_helpers ? sizeof(all) / sizeof(all[0]) : sizeof(alone) / sizeof(alone[0]);
 	struct options options;
 
-	must(options_parse(sizeof(arguments) / sizeof(arguments[0]), (char **)(uintptr_t)arguments,
-			   &options));
-	error_destroy(
-		session_run(&options, NULL)); /* the result of a killed xtop does not matter */
+	snprintf(push, sizeof(push), "file://%s", folder);
+	snprintf(metrics, sizeof(metrics), "%s/xtop.prom", folder);
+	must(options_parse((int)n, (char **)(uintptr_t)arguments, &options));
+	error_destroy(session_run(&options, NULL)); /* a killed xtop may fail */
 	options_deinit(&options);
+}
+
+/* Puts the processes below PID into PIDS, behind the N that it has. Returns their number. */
+static unsigned collect(pid_t pid, pid_t *pids, unsigned n)
+{
+	char path[64];
+	pid_t child;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+	file = fopen(path, "r");
+	while (file && n < MAX_PROCESSES && fscanf(file, "%d", &child) == 1) {
+		pids[n++] = child;
+		n = collect(child, pids, n);
+	}
+	if (file)
+		fclose(file);
+	return n;
+}
+
+/* One of the processes that this one has started, with orphans. */
+static pid_t find_any(unsigned *np)
+{
+	pid_t pids[MAX_PROCESSES];
+	unsigned n = collect(getpid(), pids, 0);
+
+	*np = n;
+	return n ? pids[(unsigned)random() % n] : 0;
 }
 
 /* The process of ROLE below MAIN_PID; 0: it is not there yet. The broker has other children for moments. */
@@ -62,6 +103,8 @@ static pid_t find_process(pid_t main_pid, enum role role)
 	switch (role) {
 	case BROKER:
 		return child_of(main_pid);
+	case STARTER:
+		return child_of(main_pid) ? child_of(child_of(main_pid)) : 0;
 	case KEEPER:
 		return xen->keeper;
 	case GUARD:
@@ -94,30 +137,36 @@ static bool wait_for_end(pid_t main_pid, unsigned *late_msp)
 
 /* Counted over all kills. */
 static struct {
-	unsigned kills, stopped, left, stuck, late, most_late_ms;
+	unsigned kills, stopped, left, stuck, traced, late, most_late_ms, most;
 } tally;
 
 static void kill_once(enum role role, bool starting)
 {
-	unsigned late = 0;
+	unsigned late = 0, n = 0;
 	pid_t pid, victim;
 
 	made_xen_begin();
 	xen->longer_us = STOP_US;
 	pid = fork();
 	if (pid == 0) {
-		run_main();
+		run_main(role == ANY);
 		_exit(0);
 	}
 	for (unsigned i = 0; i < LIMIT_MS && !starting && made_xen_stops() < 3; i++)
 		nap_ms();
 	usleep((useconds_t)(random() % (starting ? STARTUP_US : MOMENT_US)));
-	victim = find_process(pid, role);
+	victim = role == ANY ? find_any(&n) : find_process(pid, role);
+	if (n > tally.most)
+		tally.most = n;
 	tally.stopped += made_xen_is_stopped();
 	if (victim && kill(victim, SIGKILL) == 0)
 		tally.kills++;
 	else
 		kill(pid, SIGKILL);
+	if (role == ANY) {
+		usleep((useconds_t)(random() % QUIT_US));
+		kill(pid, SIGTERM);
+	}
 	if (!wait_for_end(pid, &late)) {
 		printf("# after the end of %s main or another process lives on\n", names[role]);
 		tally.stuck++;
@@ -129,6 +178,7 @@ static void kill_once(enum role role, bool starting)
 		       made_xen_pauses());
 		tally.left++;
 	}
+	tally.traced += xen->traces;
 	tally.late += late > late_ms;
 	if (late > tally.most_late_ms)
 		tally.most_late_ms = late;
@@ -138,6 +188,7 @@ int main(void)
 {
 	const char *kills = getenv("XTOP_KILLS");
 	unsigned n = kills ? (unsigned)atoi(kills) : N_KILLS;
+	char remove[64];
 
 	if (emulator_lacks("walls"))
 		return tap_done();
@@ -147,16 +198,22 @@ int main(void)
 	unsetenv("HOME"); /* there is no cache */
 	unsetenv("XDG_CACHE_HOME");
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (!mkdtemp(folder) || chmod(folder, 0777)) /* helpers are other users */
+		abort();
 	made_xen_init();
 	for (unsigned i = 0; i < n; i++)
 		kill_once(i % N_ROLES, i / N_ROLES % 4 == 3);
 	printf("# %u processes were killed, %u while the guest was stopped; the last one ended %u ms "
-	       "after main\n",
-	       tally.kills, tally.stopped, tally.most_late_ms);
+	       "after main; there were %u processes at most\n",
+	       tally.kills, tally.stopped, tally.most_late_ms, tally.most);
+	snprintf(remove, sizeof(remove), "rm -rf %s", folder);
+	if (system(remove) != 0)
+		printf("# %s stays\n", folder);
 	check(tally.kills >= n / 2, "half of the processes were there to be killed: %u of %u",
 	      tally.kills, n);
 	check(!tally.left, "the guest's pause count is 0 in the end, all but %u times", tally.left);
 	check(!tally.stuck, "all processes end, all but %u times", tally.stuck);
+	check(!tally.traced, "Xen traces no more, all but %u times", tally.traced);
 	check(!tally.late, "they end with main, all but %u times", tally.late);
 	return tap_done();
 }

@@ -6,13 +6,13 @@
 
 #include <errno.h>
 #include <grp.h>
-#include <seccomp.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "supervise/landlock.h"
 #include "tests/support/emulated.h"
+#include "tests/support/old_landlock.h"
 #include "tests/support/tap.h"
 #include "xtop/supervise/sandbox.h"
 
@@ -35,18 +35,6 @@ bool fixture_begin(void)
 	unsetenv("SUDO_UID");
 	unsetenv("SUDO_GID");
 	return !emulator_lacks("walls");
-}
-
-/* Hides the system calls of Landlock, which a kernel before 5.13 does not have. */
-static void hide_landlock(void)
-{
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-
-	for (int number = 444; number <= 446; number++)
-		if (seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), number, 0) < 0)
-			_exit(NOT_ENTERED);
-	if (seccomp_load(filter) < 0)
-		_exit(NOT_ENTERED);
 }
 
 int inside(int (*attempt)(void))
