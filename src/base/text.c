@@ -180,15 +180,27 @@ size_t text_clean_line(char *target, size_t capacity, const char *source, size_t
 	return text_clean_rest(target, capacity, source, strnlen(source, size), 0, true);
 }
 
+/* Our tables have a plus-minus sign and a dash. */
+static char text_ascii_of(uint32_t character)
+{
+	switch (character) {
+	case 0xb1:
+		return '~';
+	case 0x2013:
+		return '-';
+	}
+	return '?';
+}
+
 void text_to_ascii(char *text)
 {
 	char *to = text;
 
 	while (*text) {
-		uint32_t character;
+		uint32_t character = 0;
 		size_t length = utf8_decode(text, strnlen(text, 4), &character);
 
-		*to++ = length == 1 ? *text : '?';
+		*to++ = length == 1 ? *text : text_ascii_of(character);
 		text += length ? length : 1;
 	}
 	*to = '\0';

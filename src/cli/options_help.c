@@ -74,7 +74,7 @@ static void help_put_groups(void)
 /* Names the options that only the manual describes. */
 static void help_put_rare(void)
 {
-	char names[HELP_BYTES / 8] = "Also, in xtop(1):";
+	char names[HELP_BYTES / 8] = "Also, xtop(1):";
 
 	for (size_t i = 0; i < n_option_specs; i++)
 		if (option_specs[i].rare)

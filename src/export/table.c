@@ -12,7 +12,7 @@
  * Two spaces or more separate columns, and no cell holds two spaces in a row. Columns that may be
  * empty, module and process, come last, and are shown only if a row has a value in them. An
  * empty cell with another cell after it is "-". 100 % is all samples, or those that the filter
- * lets through. Names may be UTF-8, all else is ASCII.
+ * lets through. Names may be UTF-8, all else but the header of margins is ASCII.
  */
 #include "config.h"
 
@@ -79,6 +79,12 @@ static void table_cell(const struct column *column, const struct column_context 
 	*to = '\0';
 }
 
+static const enum column_id table_columns[] = {
+	COLUMN_CHILDREN, COLUMN_SELF,   COLUMN_MARGIN,  COLUMN_SAMPLES,
+	COLUMN_SYMBOL,   COLUMN_MODULE, COLUMN_PROCESS, COLUMN_SOURCE,
+};
+#define N_TABLE_COLUMNS (sizeof(table_columns) / sizeof(table_columns[0]))
+
 #define TABLE_PAD 60 /* a longer cell pushes the rest of its line to the right */
 
 /* The width of COLUMN in all rows printed; 0 if the column is not shown. */
@@ -117,26 +123,28 @@ static void table_print_cell(const char *text, const struct column *column, size
  * lines do not end in spaces.
  */
 static void table_print_row(const struct column_context *context, const struct function_row *row,
-			    const size_t widths[N_COLUMNS_BATCH], FILE *file)
+			    const size_t widths[N_TABLE_COLUMNS], FILE *file)
 {
 	char cell[COLUMN_CELL_BYTES];
-	size_t empty[N_COLUMNS_BATCH], n_empty = 0;
+	size_t empty[N_TABLE_COLUMNS], n_empty = 0;
 	int owed = 0;
 
-	for (size_t i = 0; i < N_COLUMNS_BATCH; i++) {
+	for (size_t i = 0; i < N_TABLE_COLUMNS; i++) {
+		const struct column *column = &columns[table_columns[i]];
+
 		if (!widths[i])
 			continue;
 		if (row)
-			table_cell(&columns[i], context, row, cell);
+			table_cell(column, context, row, cell);
 		if (row && !cell[0]) {
 			empty[n_empty++] = i;
 			continue;
 		}
 		for (size_t j = 0; j < n_empty; j++)
-			table_print_cell("-", &columns[empty[j]], widths[empty[j]], &owed, file);
+			table_print_cell("-", &columns[table_columns[empty[j]]], widths[empty[j]],
+					 &owed, file);
 		n_empty = 0;
-		table_print_cell(row ? cell : columns[i].header, &columns[i], widths[i], &owed,
-				 file);
+		table_print_cell(row ? cell : column->header, column, widths[i], &owed, file);
 	}
 	putc('\n', file);
 }
@@ -146,12 +154,13 @@ struct xtop_error *export_table(const struct snapshot *snapshot,
 {
 	struct table_rows rows;
 	struct xtop_error *error = table_rows_init(&rows, snapshot, options);
-	size_t widths[N_COLUMNS_BATCH];
+	size_t widths[N_TABLE_COLUMNS] = { 0 };
 
 	if (error)
 		return error;
-	for (size_t i = 0; i < N_COLUMNS_BATCH; i++)
-		widths[i] = table_width(&columns[i], &rows);
+	for (size_t i = 0; i < N_TABLE_COLUMNS; i++)
+		if (table_columns[i] != COLUMN_MARGIN || options->margins)
+			widths[i] = table_width(&columns[table_columns[i]], &rows);
 	table_print_head(snapshot, options, file);
 	table_print_row(&rows.context, NULL, widths, file);
 	for (size_t i = 0; i < rows.n; i++)

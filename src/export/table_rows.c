@@ -16,6 +16,7 @@ struct xtop_error *table_rows_init(struct table_rows *rows, const struct snapsho
 						 .table = &rows->table,
 						 .truncated_last = true,
 						 .totals = options->totals,
+						 .self_margin = options->sort->id == COLUMN_SELF,
 						 .addresses = options->addresses };
 	columns_sort(&rows->context, options->sort, rows->table.rows, rows->table.n);
 	rows->n = rows->table.n;

@@ -417,6 +417,7 @@ static struct xtop_error *pipeline_create_resolver(struct pipeline *pipeline)
 		.max_nodes = RESOLVER_MAX_NODES,
 		.compared = pipeline->options->baseline,
 		.margins = pipeline->options->baseline || pipeline->options->json ||
+			   pipeline->options->margins ||
 			   (!pipeline->options->batch && !pipeline->options->quiet),
 		.baseline = pipeline->given_baseline,
 		.live = !pipeline->reader,

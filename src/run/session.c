@@ -423,6 +423,7 @@ static struct batch_settings session_batch_settings(const struct session *sessio
 		.table = {
 			.sort = session->sort,
 			.filter = session->filter,
+			.margins = options->margins,
 			.addresses = options->addresses,
 			.clock = options->clock,
 		},
@@ -502,8 +503,8 @@ static struct xtop_error *session_screen(struct session *session)
 	char host[48];
 	const struct ui_settings settings = {
 		.rc = session->rc,
-		.baseline = options->example_baseline ? options->example->baseline
-						       : options->baseline,
+		.baseline =
+			options->example_baseline ? options->example->baseline : options->baseline,
 		.notice = session->rc_error ? error_message(session->rc_error)
 			  : failure         ? error_message(failure)
 					    : session_complaint(session),
@@ -514,6 +515,7 @@ static struct xtop_error *session_screen(struct session *session)
 		.budget = options->replay ? 0 : options->budget,
 		.sort = session->sort,
 		.filter = session->filter ? filter_text(session->filter) : NULL,
+		.margins = options->margins,
 		.addresses = options->addresses,
 		.by_cgroup = options->by_cgroup,
 		.clock = options->clock,

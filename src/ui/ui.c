@@ -38,7 +38,7 @@ static void ui_init_model(struct ui *ui, const struct ui_settings *settings)
 		.selection = &ui->selection,
 		.sort = settings->sort ? settings->sort : &columns[COLUMN_CHILDREN],
 		.rc = &ui->rc,
-		.shares.totals = settings->half_life_s <= 0,
+		.shares = { .totals = settings->half_life_s <= 0, .margins = settings->margins },
 		.names = { .addresses = settings->addresses, .by_cgroup = settings->by_cgroup },
 		.time = { settings->clock, settings->tells_time },
 		.code.lines = settings->lines,

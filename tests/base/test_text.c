@@ -165,6 +165,7 @@ static void test_ascii(void)
 		{ "memcpy", "memcpy" },
 		{ "na\u00efve \u20ac \U0001f600!", "na?ve ? ?!" },
 		{ "e\u0301", "e?" },
+		{ "\u00b1 \u2013", "~ -" },
 		{ "\x9b"
 		  "31m\xe2\x82",
 		  "?31m??" },

@@ -111,7 +111,7 @@ static void test_long(void)
 		accept("--domain=web01 --freq=200 --symbols=a --unwind=orc --budget=2.5 "
 		       "--interval=0.5 --iterations=3 --time=10 --half-life=0 --sort=self "
 		       "--filter=^x --output=o --format=folded --record=w --stats=st "
-		       "--group=cgroup --addresses --bare --batch --quiet --shared");
+		       "--group=cgroup --addresses --bare --batch --margins --quiet --shared");
 
 	check_string(options.domains[0], "web01", "--domain=web01 sets the domain");
 	check(options.freq_hz == 200 && options.budget == 0.025 && options.interval_s == 0.5,
@@ -129,8 +129,9 @@ static void test_long(void)
 	check_string(options.record, "w", "--record=w sets the file");
 	check_string(options.stats, "st", "--stats=st sets the file");
 	check(options.by_cgroup, "--group=cgroup groups by cgroup");
-	check(options.addresses && options.bare && options.batch && options.quiet && options.shared,
-	      "--addresses, --bare, --batch, --quiet and --shared set their flags");
+	check(options.addresses && options.bare && options.batch && options.margins &&
+		      options.quiet && options.shared,
+	      "--addresses, --bare, --batch, --margins, --quiet and --shared set their flags");
 	options_deinit(&options);
 	options = accept("--replay r --paced");
 	check(options.paced && strcmp(options.replay, "r") == 0, "--replay r --paced sets both");

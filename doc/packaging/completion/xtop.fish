@@ -45,6 +45,7 @@ complete -c xtop -s s -l sort -x -a 'children self samples symbol module process
 complete -c xtop -l group -x -a 'process cgroup' -d 'by process (default) or cgroup: what folded stacks begin with'
 complete -c xtop -l half-life -x -d 'after this time a sample counts half (default 10)'
 complete -c xtop -l clock -x -a 'dom0 utc guest guest-utc' -d 'tell times on this clock: dom0 (default), utc, guest or guest-utc'
+complete -c xtop -l margins -d 'tell how sure shares are, in a column ±'
 complete -c xtop -l addresses -d 'show unnamed functions as 0xADDRESS'
 complete -c xtop -s b -l batch -d 'print tables; the default without a terminal'
 complete -c xtop -s i -l interval -x -d 'between refreshes (default 1; tables 2, --push 10)'

@@ -25,7 +25,7 @@ size_t text_clean_line(char *target, size_t capacity, const char *source, size_t
 bool text_is_invisible(uint32_t character);
 /*
  * For a terminal without UTF-8: replaces, in place, each character that is not ASCII and each wrong
- * byte by '?'.
+ * byte by '?', ± by '~' and – by '-'.
  */
 void text_to_ascii(char *text);
 

@@ -89,6 +89,7 @@ struct options {
 	const char *xen_abi;         /* --xen-abi: a release of Xen, not checked; NULL: none */
 	bool bare;                   /* --bare: stops that copy no stack */
 	unsigned by_cgroup;          /* --group=cgroup: group by cgroup, not by process alone */
+	bool margins;                /* --margins: the table has a column of them */
 	bool addresses;              /* --addresses: unnamed frames as 0xADDR */
 	bool diff;                   /* --diff: compare baseline and replay */
 	const char *baseline;        /* the older file; NULL: none */

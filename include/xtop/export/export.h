@@ -109,6 +109,7 @@ struct table_options {
 	const struct column *sort;
 	const struct filter *filter; /* NULL: none */
 	bool totals;                 /* percents of all samples since start, not of live weights */
+	bool margins; /* a column tells how sure the shares are; JSON has it always */
 	bool addresses;
 	size_t max_rows;             /* 0: all */
 };

@@ -155,6 +155,7 @@ struct ui_settings {
 	enum clock_kind clock; /* the clock that tells the time of a picture */
 	bool tells_time;       /* the header shows the time */
 	const struct instruction_lines *lines; /* source lines of instructions; NULL: unknown */
+	bool margins;                          /* a column tells how sure the shares are */
 	bool addresses; /* functions without a name are 0xADDR */
 	bool by_cgroup; /* processes are shown and written below control groups at first */
 	struct ui_rc rc; /* settings as read; the user may save them again */
