@@ -164,6 +164,12 @@ static void call_targets_end_search(struct call_targets *targets, uint64_t turn)
 	targets->due_turn = turn + targets->delay;
 }
 
+static bool call_targets_may_read(const struct code_source *source)
+{
+	return (!source->turn || source->turn(source->context)) &&
+	       (!source->may_search || source->may_search(source->context));
+}
+
 bool call_targets_read(struct call_targets *targets, const struct code_source *source)
 {
 	uint64_t turn = source->turn ? source->turn(source->context) : 0;
@@ -172,8 +178,7 @@ bool call_targets_read(struct call_targets *targets, const struct code_source *s
 	if (!call_targets_begin_search(targets, turn))
 		return true;
 	buffer = malloc(CALL_CHUNK_BYTES + targets->machine->call_bytes);
-	while (buffer && targets->next_page < targets->n_pages &&
-	       (!source->turn || source->turn(source->context)))
+	while (buffer && targets->next_page < targets->n_pages && call_targets_may_read(source))
 		call_targets_read_chunk(targets, source, buffer);
 	free(buffer);
 	if (targets->next_page >= targets->n_pages)

@@ -27,7 +27,7 @@
 #define WAY_MAX_STEPS       2000 /* instructions of all ways */
 #define WAY_SEEN            4096 /* slots for addresses that ways passed; half of them stay free */
 #define WAY_MAX_CALLS       64   /* calls that a way passes at most */
-#define WAY_CHUNKS          32
+#define WAY_CHUNKS          128 /* chunks that are kept from one search to the next */
 #define WAY_CHUNK_BYTES     512 /* code is read in such parts of a page */
 #define WAY_MAX_OFFSET      (1 << 24)
 #define WAY_EXIT_BYTES      7 /* length of mov and syscall */
@@ -108,10 +108,15 @@ size_t way_out_memory_bytes(void)
 
 /* --- code ------------------------------------------------------------------------------------- */
 
+static struct way_chunk *way_chunk_of(struct way_out *way_out, uint64_t address)
+{
+	return &way_out->chunks[address / WAY_CHUNK_BYTES % WAY_CHUNKS];
+}
+
 static const struct way_chunk *way_find_chunk(struct way_out *way_out, uint64_t address)
 {
 	uint64_t start = address & ~(uint64_t)(WAY_CHUNK_BYTES - 1);
-	struct way_chunk *chunk = &way_out->chunks[start / WAY_CHUNK_BYTES % WAY_CHUNKS];
+	struct way_chunk *chunk = way_chunk_of(way_out, start);
 
 	if (chunk->start == start && chunk->n)
 		return chunk;
@@ -452,13 +457,17 @@ static bool way_take(struct way_out *way_out, struct way *way)
 	return true;
 }
 
-static void way_begin(struct way_out *way_out)
+/*
+ * Begins to search from ADDRESS. The code there is read anew, although it may be known, so that a
+ * source that lets little be read in a turn bounds the number of searches.
+ */
+static void way_begin(struct way_out *way_out, uint64_t address)
 {
+	way_chunk_of(way_out, address)->n = 0;
 	way_out->n_ways = way_out->n_seen = 0;
 	way_out->left_steps = WAY_MAX_STEPS;
 	way_out->missing = false;
 	memset(way_out->seen, 0, sizeof(way_out->seen));
-	memset(way_out->chunks, 0, sizeof(way_out->chunks));
 	memset(way_out->results, 0, sizeof(way_out->results));
 }
 
@@ -471,7 +480,7 @@ bool way_out_ends_thread(struct way_out *way_out, uint64_t address)
 	};
 	uint8_t bytes[WAY_MAX_INSTRUCTION] = { 0 };
 
-	way_begin(way_out);
+	way_begin(way_out, address);
 	for (unsigned i = 0; i < WAY_EXIT_BEFORE; i++) {
 		size_t n = way_read(way_out, address, bytes);
 		struct instruction instruction;
@@ -502,7 +511,7 @@ bool way_out_find(struct way_out *way_out, uint64_t address, bool called, struct
 			start.regs[i] = (struct way_value){ WAY_REGISTER, (uint8_t)i, 0 };
 	if (called)
 		way_note_call(&start);
-	way_begin(way_out);
+	way_begin(way_out, address);
 	way_push(way_out, address, 0, &start);
 	while (way_take(way_out, &way) && way.calls <= calls) {
 		way_follow(way_out, &way);

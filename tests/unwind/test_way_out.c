@@ -18,13 +18,15 @@ struct made_code {
 	const uint8_t *bytes;
 	size_t n;
 	uint64_t missing; /* from here on nothing can be read; 0: all can */
+	unsigned n_reads;
 };
 
 static size_t read_made(void *context, uint64_t address, void *buffer, size_t size_bytes)
 {
-	const struct made_code *code = context;
+	struct made_code *code = context;
 	uint64_t at = address - PLACE, end = code->missing ? code->missing - PLACE : code->n;
 
+	code->n_reads++;
 	if (at >= end)
 		return 0;
 	if (size_bytes > end - at)
@@ -66,7 +68,7 @@ static void check_no_rule(struct made_code code, bool called, bool is_missing, c
 #define CODE(...)                                                                                  \
 	(struct made_code)                                                                         \
 	{                                                                                          \
-		(const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }), 0      \
+		(const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }), 0, 0   \
 	}
 
 /* The word, counted from the CFA, that RULE takes REG from; 0: none. */
@@ -158,7 +160,7 @@ static void test_ends(void)
 static void test_missing(void)
 {
 	static uint8_t bytes[0x1000] = { 0x0f, 0x85, 0xfa, 0x0f, 0, 0, 0x5b, 0xc3 };
-	struct made_code code = { bytes, sizeof(bytes), 0 };
+	struct made_code code = { bytes, sizeof(bytes), 0, 0 };
 
 	check_rule(code, true, REG_RSP, 16, "one way is missing");
 	code.missing = PLACE + 6;
@@ -167,11 +169,30 @@ static void test_missing(void)
 	check_no_rule(code, true, true, "the address is missing");
 }
 
+/* Code is kept from one search to the next, but for that at the address. */
+static void test_kept(void)
+{
+	static uint8_t bytes[0x1000];
+	struct made_code code = { bytes, sizeof(bytes), 0, 0 };
+	const struct code_source source = { .read = read_made, .context = &code };
+	struct way_out *way_out = way_out_create(&source);
+	struct cfi_rule rule;
+	bool missing, found = true;
+
+	memset(bytes, 0x90, sizeof(bytes)); /* nop */
+	bytes[0x9ff] = 0xc3;                /* ret */
+	for (unsigned i = 0; i < 10; i++)
+		found &= way_out_find(way_out, PLACE + 0x400 + i, false, &rule, &missing);
+	way_out_destroy(way_out);
+	check(found && code.n_reads == 4 + 9, "each search reads one piece of code (%u in all)",
+	      code.n_reads);
+}
+
 /* Any bytes: the search ends, and says nothing or a rule that a step can carry out. */
 static void test_any_bytes(void)
 {
 	static uint8_t bytes[0x4000];
-	const struct made_code code = { bytes, sizeof(bytes), 0 };
+	const struct made_code code = { bytes, sizeof(bytes), 0, 0 };
 	uint64_t random = 88172645463325252ULL;
 	unsigned n_found = 0, n_wrong = 0;
 
@@ -203,7 +224,7 @@ static void test_many_ways(void)
 
 	for (size_t i = 0; i + 6 <= sizeof(bytes); i += 6)
 		memcpy(bytes + i, (const uint8_t[]){ 0x0f, 0x84, 0xfa, 0x1f, 0, 0 }, 6);
-	check(!find((struct made_code){ bytes, sizeof(bytes), 0 }, PLACE, true, &rule, &missing),
+	check(!find((struct made_code){ bytes, sizeof(bytes), 0, 0 }, PLACE, true, &rule, &missing),
 	      "many ways that lead nowhere end");
 }
 
@@ -214,6 +235,7 @@ int main(void)
 	test_calls_without_return();
 	test_ends();
 	test_missing();
+	test_kept();
 	test_any_bytes();
 	test_many_ways();
 	return tap_done();

@@ -26,6 +26,11 @@ struct code_source {
 	 * readable.
 	 */
 	uint64_t (*turn)(void *context);
+	/*
+	 * Whether this turn has room for a search of much code, which must not keep chains from
+	 * being followed. NULL: always.
+	 */
+	bool (*may_search)(void *context);
 	void *context;               /* the first argument of the functions above */
 	struct entry_points entries; /* code addresses in the functions that run first */
 	struct work *work;           /* tells when to stop reading code; NULL: never */

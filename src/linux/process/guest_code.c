@@ -54,6 +54,14 @@ static uint64_t guest_code_turn(void *context)
 	return turns->left_bytes && !memory_budget_is_full(turns->budget) ? number : 0;
 }
 
+/* Searches leave half of a turn to the code behind the addresses of chains. */
+static bool guest_code_may_search(void *context)
+{
+	const struct guest_code *code = context;
+
+	return guest_code_turn(context) && code->turns->left_bytes > GUEST_CODE_TURN_BYTES / 2;
+}
+
 /*
  * Finds the file offset of the byte at ADDRESS, and the number of bytes from there to the end of
  * the segment.
@@ -88,7 +96,10 @@ static size_t guest_code_read_root(const struct guest_code *code, uint64_t offse
 	return got > 0 ? (size_t)got : 0;
 }
 
-/* Charges at least a page for each read, so that no turn searches for missing pages without end. */
+/*
+ * Charges what was read, and at least a page, so that no turn searches for missing pages without
+ * end.
+ */
 static void guest_code_charge(struct guest_code_turns *turns, size_t bytes)
 {
 	if (bytes < GUEST_PAGE_SIZE)
@@ -109,15 +120,14 @@ static size_t guest_code_read(void *context, uint64_t address, void *buffer, siz
 		return 0;
 	if (size_bytes > left_bytes)
 		size_bytes = (size_t)left_bytes;
-	if (size_bytes > GUEST_CODE_SMALL_READ) {
-		if (!guest_code_turn(context))
-			return 0;
-		guest_code_charge(code->turns, size_bytes);
-	}
+	if (size_bytes > GUEST_CODE_SMALL_READ && !guest_code_turn(context))
+		return 0;
 	got = guest_inode_read(&code->inode, &cache, offset, buffer, size_bytes);
 	if (got < size_bytes)
 		got += guest_code_read_root(code, offset + got, (char *)buffer + got,
 					    size_bytes - got);
+	if (size_bytes > GUEST_CODE_SMALL_READ)
+		guest_code_charge(code->turns, got);
 	return got;
 }
 
@@ -165,6 +175,7 @@ struct xtop_error *guest_code_attach(struct image *image, const struct guest_fil
 				      .find_function = guest_code_find_function,
 				      .close = guest_code_close,
 				      .turn = guest_code_turn,
+				      .may_search = guest_code_may_search,
 				      .entries.elf = loads->entry };
 	struct guest_code *code;
 	uint64_t start, end;

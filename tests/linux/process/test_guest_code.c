@@ -21,6 +21,7 @@
 #define INNER (TEXT + 0x60)
 #define BY_POINTER (TEXT + 0x90) /* nothing calls it directly */
 #define STACK 0x7ffe00001000ULL
+#define LARGE_BYTES 0x800000
 
 struct fixture {
 	struct made_linux *made;
@@ -273,6 +274,28 @@ static void test_budget(struct fixture *fixture)
 	end(fixture, file);
 }
 
+/* A search of much code that is not in the page cache leaves room to follow a chain's code. */
+static void test_search(struct fixture *fixture)
+{
+	Elf64_Phdr *segments;
+	const struct unwind_stack *stack;
+	struct code_file *file;
+
+	begin(fixture);
+	segments = (void *)(fixture->program.bytes + sizeof(Elf64_Ehdr));
+	segments[1].p_filesz = segments[1].p_memsz = LARGE_BYTES;
+	fixture->address =
+		made_file(fixture->made, "/bin/large", fixture->program.bytes, PROGRAM_BYTES);
+	made_set(fixture->made, made_inode_of(fixture->made, fixture->address), INODE_SIZE,
+		 LARGE_BYTES + PROGRAM_TEXT_OFFSET);
+	file = open_file(fixture);
+	walk(file, INNER + 4, inner_words, 1); /* the file is asked for code before */
+	check(!start_of(file, TEXT + LARGE_BYTES / 2), "missing code has no functions");
+	stack = walk_inner(file);
+	check(is_whole(stack), "after a search a chain is whole (%u frames)", stack->n_frames);
+	end(fixture, file);
+}
+
 int main(void)
 {
 	static struct fixture fixture;
@@ -283,5 +306,6 @@ int main(void)
 	test_missing(&fixture, true);
 	test_other_file(&fixture);
 	test_budget(&fixture);
+	test_search(&fixture);
 	return tap_done();
 }
