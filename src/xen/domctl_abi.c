@@ -17,7 +17,8 @@
  *       4.18 on. So whoever calls it compares the number that comes back.
  *
  * Sources: public/domctl.h, sysctl.h, arch-x86/xen.h and arch-x86/hvm/save.h of Xen 4.14.6, 4.17.7
- * and 4.20.4; public/domctl.h of 4.21.0; arch-arm.h of 4.17.7. Between them:
+ * and 4.20.4; public/domctl.h of 4.21.0; what differs in public/ and common/domctl.c of 4.22.0;
+ * arch-arm.h of 4.17.7. Between them:
  *
  *   4.15  0x13: XEN_DOMCTL_vmtrace_op and fields of createdomain
  *   4.16  0x14; sysctl 0x14 is gpaddr_bits: the list of domains carries the same structure
@@ -27,6 +28,7 @@
  *   4.19  0x17: Xen commit 4c733873b5c2 ("xen/arm: Add XEN_DOMCTL_dt_overlay and device attachment
  *         to domains")
  *   4.21  sysctl 0x16: sizes in livepatch_list
+ *   4.22  0x18: a field for Xen itself in assign_device
  */
 #include "config.h"
 
@@ -47,7 +49,7 @@ static const struct domctl_abi abi_table[] = {
 	/* release, domctl, sysctl, place of arch_config */
 	{ "4.14", 0x12, 0x13, 96 },  { "4.15", 0x13, 0x13, 96 },  { "4.16", 0x14, 0x14, 104 },
 	{ "4.17", 0x15, 0x15, 104 }, { "4.18", 0x16, 0x15, 104 }, { "4.19", 0x17, 0x15, 104 },
-	{ "4.20", 0x17, 0x15, 104 }, { "4.21", 0x17, 0x16, 104 },
+	{ "4.20", 0x17, 0x15, 104 }, { "4.21", 0x17, 0x16, 104 }, { "4.22", 0x18, 0x16, 104 },
 };
 #define ABI_N      (sizeof(abi_table) / sizeof(abi_table[0]))
 #define ABI_OLDEST (&abi_table[0])

@@ -61,6 +61,7 @@ static const struct release releases[] = {
 	{ "4.16", 16, 0x14, 0x14, true, true },  { "4.17", 17, 0x15, 0x15, true, true },
 	{ "4.18", 18, 0x16, 0x15, true, false }, { "4.19", 19, 0x17, 0x15, true, false },
 	{ "4.20", 20, 0x17, 0x15, true, false }, { "4.21", 21, 0x17, 0x16, true, false },
+	{ "4.22", 22, 0x18, 0x16, true, false },
 };
 #define N_RELEASES (sizeof(releases) / sizeof(releases[0]))
 
@@ -453,22 +454,22 @@ static void test_unknown(void)
 		uint32_t domctl, sysctl;
 		const char *message;
 	} unknown[] = {
-		{ 0x18, 0x16,
-		  "this is Xen 4.99 with domctl interface 0x18 and sysctl interface 0x16, but xtop "
-		  "knows those of Xen 4.14 to 4.21, 0x12 to 0x17 and 0x13 to 0x16: --xen-abi=4.21 "
+		{ 0x19, 0x16,
+		  "this is Xen 4.99 with domctl interface 0x19 and sysctl interface 0x16, but xtop "
+		  "knows those of Xen 4.14 to 4.22, 0x12 to 0x18 and 0x13 to 0x16: --xen-abi=4.22 "
 		  "tries the newest of them" },
 		{ 0x17, 0x17,
 		  "this is Xen 4.99 with domctl interface 0x17 and sysctl interface 0x17, but xtop "
-		  "knows those of Xen 4.14 to 4.21, 0x12 to 0x17 and 0x13 to 0x16: --xen-abi=4.21 "
+		  "knows those of Xen 4.14 to 4.22, 0x12 to 0x18 and 0x13 to 0x16: --xen-abi=4.22 "
 		  "tries the newest of them" },
 		/* In the middle of a cycle of development, before gpaddr_bits. */
 		{ 0x14, 0x13,
 		  "this is Xen 4.99 with domctl interface 0x14 and sysctl interface 0x13, but xtop "
-		  "knows those of Xen 4.14 to 4.21, 0x12 to 0x17 and 0x13 to 0x16: --xen-abi=4.21 "
+		  "knows those of Xen 4.14 to 4.22, 0x12 to 0x18 and 0x13 to 0x16: --xen-abi=4.22 "
 		  "tries the newest of them" },
 		{ 0x0f, 0x11,
 		  "this is Xen 4.99 with domctl interface unknown and sysctl interface unknown, but "
-		  "xtop knows those of Xen 4.14 to 4.21, 0x12 to 0x17 and 0x13 to 0x16: a newer xtop "
+		  "xtop knows those of Xen 4.14 to 4.22, 0x12 to 0x18 and 0x13 to 0x16: a newer xtop "
 		  "may know it, or Xen's policy (XSM) forbids to ask" },
 	};
 
@@ -486,11 +487,12 @@ static void test_older(void)
 	const struct release older = { "4.12", 12, 0x11, 0x12, false, true };
 
 	xen_boot(&older);
-	check_string(list_text(),
-		     "this is Xen 4.12 with domctl interface unknown and sysctl interface unknown, but "
-		     "xtop knows those of Xen 4.14 to 4.21, 0x12 to 0x17 and 0x13 to 0x16: xtop needs Xen "
-		     "4.14 or later",
-		     "a Xen that is too old");
+	check_string(
+		list_text(),
+		"this is Xen 4.12 with domctl interface unknown and sysctl interface unknown, but "
+		"xtop knows those of Xen 4.14 to 4.22, 0x12 to 0x18 and 0x13 to 0x16: xtop needs Xen "
+		"4.14 or later",
+		"a Xen that is too old");
 }
 
 static void test_assumed(void)
@@ -500,9 +502,9 @@ static void test_assumed(void)
 	struct xtop_error *error;
 
 	xen_boot(&newer);
-	check(!xen_assume("4.21"), "--xen-abi=4.21");
-	check_string(list_text(), few_text(), "a newer Xen, taken for 4.21");
-	test_stop("a newer Xen, taken for 4.21");
+	check(!xen_assume("4.22"), "--xen-abi=4.22");
+	check_string(list_text(), few_text(), "a newer Xen, taken for 4.22");
+	test_stop("a newer Xen, taken for 4.22");
 	xen_boot(&odd);
 	check(!xen_assume("4.14"), "--xen-abi=4.14");
 	check_string(list_text(), few_text(), "layouts of 4.14");
@@ -511,7 +513,7 @@ static void test_assumed(void)
 	check_string(list_text(), few_text(), "--xen-abi does not change a known Xen");
 	error = xen_assume("4.13");
 	check_string(error ? error_message(error) : "",
-		     "--xen-abi: '4.13' is not allowed: 4.14 to 4.21",
+		     "--xen-abi: '4.13' is not allowed: 4.14 to 4.22",
 		     "--xen-abi of a release that does not exist");
 	error_destroy(error);
 	xen_boot(&releases[3]);

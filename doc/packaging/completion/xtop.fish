@@ -86,7 +86,7 @@ complete -c xtop -l config -r -F -d 'take options from FILE first, NAME or NAME 
 complete -c xtop -l check -d 'say whether the options are good, and exit'
 complete -c xtop -s l -l list -d 'list the guests and exit'
 complete -c xtop -l unpause -x -a '(__xtop_domains)' -d 'let a guest run that a killed xtop left stopped'
-complete -c xtop -l xen-abi -x -a '4.14 4.15 4.16 4.17 4.18 4.19 4.20 4.21' -d 'on a newer Xen: the release to assume, 4.14 to 4.21'
+complete -c xtop -l xen-abi -x -a '4.14 4.15 4.16 4.17 4.18 4.19 4.20 4.21 4.22' -d 'on a newer Xen: the release to assume, 4.14 to 4.22'
 complete -c xtop -s h -l help -d 'show this text and exit'
 complete -c xtop -s V -l version -d 'show the version and exit'
 # --- end of what is made
