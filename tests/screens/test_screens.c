@@ -382,6 +382,14 @@ static void test_callers(void)
 	screen_check(&scene, "callers-80x24", 80, 24);
 	screen_check(&scene, "callers-120x40", 120, 40);
 	screen_check(&scene, "callers-40x10", 40, 10);
+	scene_click(&scene, 80, 24, 5, 15);
+	screen_check(&scene, "callers-by-name-80x24", 80, 24);
+	scene_click(&scene, 80, 24, 5, 45);
+	scene_keys(&scene, 80, 24, "<Tab>");
+	screen_check(&scene, "callers-80x24", 80, 24);
+	scene_keys(&scene, 80, 24, ">");
+	screen_contains(&scene, 80, 24, "Callee▾", true);
+	scene_keys(&scene, 80, 24, "<");
 	scene_keys(&scene, 80, 24, "<Tab>j<Enter>");
 	screen_check(&scene, "callees-80x24", 80, 24);
 	scene_keys(&scene, 80, 24, "<Left>");

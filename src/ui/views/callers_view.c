@@ -14,6 +14,7 @@
 
 #define CALLERS_MAX_TRAIL    64 /* focuses; the oldest one is dropped to make room */
 #define CALLERS_SIDE_BY_SIDE 64 /* columns from which on both lists are shown */
+#define CALLERS_NAME_AT      10 /* first cell of the names in a list */
 
 enum callers_side { SIDE_CALLERS, SIDE_CALLEES };
 
@@ -32,6 +33,7 @@ struct view_callers {
 	struct weights base_whole;
 	bool compared; /* there is a baseline */
 	bool current;  /* NEIGHBOURS were computed */
+	bool by_name;  /* how lists are sorted; not by share */
 	int first_row; /* first row of the lists, as last drawn */
 	bool side_by_side;
 	int columns;
@@ -101,7 +103,8 @@ static struct xtop_error *callers_update(struct view *view, const struct ui_mode
 						  .table = table,
 						  .totals = model->shares.totals };
 
-		columns_sort(&context, &columns[COLUMN_CHILDREN], table->rows, table->n);
+		columns_sort(&context, &columns[callers->by_name ? COLUMN_SYMBOL : COLUMN_CHILDREN],
+			     table->rows, table->n);
 		list_update(&callers_focus(callers)->lists[side], table->n, view_function_key,
 			    table);
 	}
@@ -215,8 +218,8 @@ static void callers_draw_row(struct view_callers *callers, const struct ui_model
 		name = "(itself)";
 	else if (row->frame == FRAME_ROOT)
 		name = "(nobody: outermost)";
-	end = column + 10;
-	end += canvas_put_name(canvas, cell.row, end, cell.columns - 10,
+	end = column + CALLERS_NAME_AT;
+	end += canvas_put_name(canvas, cell.row, end, cell.columns - CALLERS_NAME_AT,
 			       view_matches(model, row->frame) ? STYLE_MATCH
 			       : share < 0.5                   ? STYLE_DIM
 							       : STYLE_NORMAL,
@@ -240,12 +243,14 @@ static void callers_draw_list(struct view_callers *callers, const struct ui_mode
 	struct list *list = &callers_focus(callers)->lists[side];
 	bool active = callers_focus(callers)->side == side;
 	size_t page = area.rows > 1 ? (size_t)area.rows - 1 : 0;
+	int at = column + CALLERS_NAME_AT;
 
 	canvas_fill(canvas, area.row, column, area.columns, STYLE_HEADER);
+	at += canvas_put(canvas, area.row, at, area.columns - CALLERS_NAME_AT,
+			 active ? STYLE_SORTED : STYLE_HEADER,
+			 side == SIDE_CALLERS ? "Caller" : "Callee");
 	canvas_put_right(canvas, area.row, column + 1, 7, STYLE_HEADER, "Share");
-	canvas_put(canvas, area.row, column + 10, area.columns - 10,
-		   active ? STYLE_SORTED : STYLE_HEADER,
-		   side == SIDE_CALLERS ? "Caller" : "Callee");
+	canvas_put(canvas, area.row, callers->by_name ? at : column + 8, 1, STYLE_HEADER, "▾");
 	if (!callers->side_by_side)
 		canvas_put_right(canvas, area.row, column + 20, area.columns - 21, STYLE_HEADER,
 				 side == SIDE_CALLERS ? "Tab: callees" : "Tab: callers");
@@ -452,6 +457,12 @@ static struct request callers_open(struct view_callers *callers)
 	return request_of(REQUEST_UPDATE);
 }
 
+static struct request callers_sort(struct view_callers *callers, bool by_name)
+{
+	callers->by_name = by_name;
+	return request_of(REQUEST_UPDATE);
+}
+
 static struct request callers_handle(struct view *view, const struct ui_model *model,
 				     struct request request)
 {
@@ -473,12 +484,16 @@ static struct request callers_handle(struct view *view, const struct ui_model *m
 			return request;
 		callers->n_trail--;
 		return request_of(REQUEST_UPDATE);
+	case REQUEST_SORT_LEFT:
+	case REQUEST_SORT_RIGHT:
+	case REQUEST_SORT_NEXT:
+		return callers_sort(callers, !callers->by_name);
 	default:
 		return view_handle_list(list, model, request, NULL);
 	}
 }
 
-/* A click on the selected row makes its function the focus. */
+/* A click on the selected row makes its function the focus, one on a header sorts. */
 static struct request callers_click(struct view *view, const struct ui_model *model, int row,
 				    int column)
 {
@@ -490,6 +505,11 @@ static struct request callers_click(struct view *view, const struct ui_model *mo
 	(void)model;
 	if (callers->side_by_side)
 		focus->side = column < callers->columns / 2 ? SIDE_CALLERS : SIDE_CALLEES;
+	if (row == callers->first_row - 1) {
+		if (callers->side_by_side && focus->side == SIDE_CALLEES)
+			column -= callers->columns / 2;
+		return callers_sort(callers, column >= CALLERS_NAME_AT - 1);
+	}
 	click = list_click(&focus->lists[focus->side], row - callers->first_row);
 	return click == LIST_OPENED && focus->side == before ? callers_open(callers)
 							     : request_of(REQUEST_NONE);
@@ -523,7 +543,7 @@ static const struct key callers_keys[] = {
 const struct view_ops callers_ops = {
 	.name = "callers and callees",
 	.size = sizeof(struct view_callers),
-	.traits = VIEW_GUEST | VIEW_FUNCTIONS | VIEW_OPENS_CALLERS | VIEW_SEARCHED |
+	.traits = VIEW_GUEST | VIEW_FUNCTIONS | VIEW_OPENS_CALLERS | VIEW_SEARCHED | VIEW_COLUMNS |
 		  VIEW_SOURCES | VIEW_STACKED,
 	.keys = callers_keys,
 	.n_keys = sizeof(callers_keys) / sizeof(callers_keys[0]),
