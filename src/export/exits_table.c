@@ -58,7 +58,7 @@ static void exits_print_cause(const struct snapshot *snapshot, const struct exit
 		has_process ? ")" : "");
 }
 
-/* The functions of row NUMBER, whose causes begin at *ATP. */
+/* Prints the functions of row NUMBER, whose causes begin at *ATP. */
 static void exits_print_causes(const struct snapshot *snapshot, size_t number, size_t *atp,
 			       const struct table_options *options, FILE *file)
 {

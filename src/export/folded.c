@@ -45,9 +45,9 @@ struct folded {
 	bool addresses;
 	FILE *file;
 	double factor;                /* by which ticks are multiplied */
-	double left;                  /* what is not printed yet, from -0.5 to 0.5 */
-	bool has_weight;              /* some stack has */
-	bool has_line;                /* one was printed */
+	double left;                  /* weight that is not printed yet, from -0.5 to 0.5 */
+	bool has_weight;              /* some stack has weight */
+	bool has_line;                /* some line was printed */
 	struct folded_node *gathered; /* two stacks: each step pushes, and pops at its end */
 	size_t n_gathered, gathered_capacity;
 	struct folded_item *items;
@@ -73,7 +73,7 @@ static bool folded_push_node(struct folded *folded, uint32_t index)
 	return true;
 }
 
-/* COUNT is 0 for the functions called. */
+/* Pushes an item of the N nodes at FIRST. COUNT 0: the item is the functions that they called. */
 static bool folded_push_item(struct folded *folded, size_t first, size_t n, uint64_t count)
 {
 	struct folded_item *item;

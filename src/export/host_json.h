@@ -10,7 +10,7 @@
 #include "xtop/profile/snapshot.h"
 
 void takers_put_json(struct json *json, const struct takers_table *table, bool totals);
-/* SNAPSHOT has exits. */
+/* Puts the exits of SNAPSHOT, which has some. */
 void exits_put_json(struct json *json, const struct snapshot *snapshot, bool totals);
 
 #endif

@@ -23,7 +23,7 @@ struct measure {
 struct measure measure_find(const struct snapshot *snapshot);
 /* The factor by which ticks become whole numbers, instead of values in a unit. */
 double measure_find_ticks_factor(const struct snapshot *snapshot);
-/* The whole number for TICKS. */
+/* The whole number that a file has for TICKS. */
 uint64_t measure_round(const struct measure *measure, double ticks);
 bool measure_is_time(const struct measure *measure);
 

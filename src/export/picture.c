@@ -160,7 +160,7 @@ void picture_put_notes(const struct picture *picture, const char *head, const ch
 	}
 }
 
-/* What the numbers are. */
+/* Says what the numbers measure. */
 static const char *picture_what(const struct picture *picture, const struct measure *measure)
 {
 	if (picture->snapshot->waits)

@@ -30,7 +30,7 @@ struct pprof_stack {
 	uint64_t key, text, unit; /* numbers of a label's strings */
 	int64_t number;           /* a label's value if it has no text */
 	const char *process, *thread;
-	struct pprof_labels labels; /* other than process and thread */
+	struct pprof_labels labels; /* labels other than process and thread */
 };
 
 struct pprof_reader {

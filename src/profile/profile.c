@@ -56,7 +56,7 @@ struct profile {
 	uint32_t *heads;     /* first nodes of the hash chains, 2^n of them, at least capacity */
 	unsigned hash_shift; /* 64 - log2 of the number of heads */
 	uint32_t *scratch;   /* two numbers for each node, for copying and evicting */
-	uint64_t seed;       /* so that a guest cannot aim at one chain */
+	uint64_t seed;       /* random, so that a guest cannot aim at one chain */
 	const struct frames *frames;
 
 	uint64_t half_life_ns; /* 0: no decay */

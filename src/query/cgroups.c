@@ -23,7 +23,7 @@ struct cgroup_part {
 	size_t first, n; /* rows in the table of processes */
 	const char *cgroup;
 	struct weights of_cgroup;         /* sum over all parts of the group */
-	struct weights unknown_of_cgroup; /* sum of their samples without a name */
+	struct weights unknown_of_cgroup; /* sum of the parts' samples without a name */
 };
 
 /* Puts parts of one group together, in their order in the table of processes. */

@@ -275,7 +275,7 @@ static bool history_is_due(const struct history *history, const struct snapshot 
 	       snapshot->time_ns < last->head->time_ns;
 }
 
-/* Best effort: gives TO what FROM knows of the host, the reasons of exits with most time. */
+/* Best effort: copies to TO what FROM knows of the host, but only the exits with most time. */
 static void history_take_host(const struct snapshot_run *from, struct snapshot_run *to)
 {
 	if (from->exits)
@@ -472,7 +472,7 @@ void history_shares(const struct history *history, uint64_t sequence, uint32_t f
 	}
 }
 
-/* Also what a moment has beside the exits: how they grew. */
+/* The bytes of RUN, and of the growth of its exits, which a moment keeps as well. */
 static size_t history_run_bytes(const struct snapshot_run *run)
 {
 	const struct exits_table *exits = run->exits;

@@ -27,14 +27,14 @@ struct history_moment {
 	struct snapshot *head; /* the moment's snapshot without nodes */
 	size_t n_nodes, n_grown, n_shares;
 	struct history_node *nodes;
-	struct history_node *grown; /* what came since the last moment */
+	struct history_node *grown;   /* the growth since the last moment */
 	struct history_share *shares; /* ascending by frame */
 	struct exits_grown *exits;    /* what each row and cause of HEAD's exits grew by, or NULL */
 };
 
 struct range_sum;
 
-/* A sum of moments. The caller zeroes it before range_begin(). */
+/* The sum over several moments. The caller zeroes it before range_begin(). */
 struct range {
 	struct paths paths;
 	struct range_sum *sums; /* by path */
@@ -47,7 +47,7 @@ struct range {
 /* The range begins at the moment FIRST. Error: out of memory. */
 struct xtop_error *range_begin(struct range *range, const struct snapshot *first);
 void range_deinit(struct range *range); /* also after an error */
-/* Adds what came with MOMENT, after the moment BEFORE. Error: out of memory. */
+/* Adds the growth from the moment BEFORE to MOMENT. Error: out of memory. */
 struct xtop_error *range_add(struct range *range, const struct snapshot *before,
 			     const struct history_moment *moment);
 /*

@@ -86,7 +86,7 @@ static bool advice_takes_from(const struct taken_vcpu *vcpu, uint32_t domid)
 /* The guest's vCPUs from which DOMID takes much, and the physical CPUs on which they run. */
 struct advice_sharing {
 	unsigned n_vcpus, n_cpus;
-	uint16_t cpu; /* one of them */
+	uint16_t cpu; /* one of these physical CPUs */
 };
 
 static struct advice_sharing advice_find_sharing(const struct takers_table *table, uint32_t domid)

@@ -9,7 +9,7 @@
 
 /* One taker's sums, in ns. sample/takers.c explains SQUARES and MIXED; here moments are batches. */
 struct added_taker {
-	struct taker newest; /* its name, weight and cap, as they came last */
+	struct taker newest; /* the taker's newest name, weight and cap */
 	double taken, used, squares, mixed;
 };
 

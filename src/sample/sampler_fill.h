@@ -37,7 +37,7 @@ struct sampler {
 	struct per_cpus per_cpus;
 	unsigned n_touched; /* the ring has memory for a sample of this many vCPUs */
 	unsigned n_awake;   /* vCPUs that run, or wait for a physical CPU or a spinlock */
-	unsigned n_wanted;  /* those of them that are read */
+	unsigned n_wanted;  /* awake vCPUs that are read */
 	unsigned n_waiting; /* wanted vCPUs that wait */
 	unsigned n_cached;  /* wanted vCPUs whose stacks are in the cache */
 	struct guest_vcpu wanted[GUEST_MAX_VCPUS]; /* the array for guest_ops.stop() */

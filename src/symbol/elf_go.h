@@ -10,9 +10,9 @@
 struct elf_pages;
 
 struct elf_go {
-	struct elf_blob blob;    /* all of the table; empty: its pages are read when needed */
-	struct elf_pages *pages; /* those pages; NULL: none */
-	bool incomplete;         /* some of these pages were needed, and could not be read */
+	struct elf_blob blob;    /* the whole table; empty: PAGES has the table */
+	struct elf_pages *pages; /* the table's pages, read when needed; NULL: BLOB has them */
+	bool incomplete;         /* some of PAGES were needed, and could not be read */
 	struct go_table table; /* the table in this blob */
 	bool found;
 };

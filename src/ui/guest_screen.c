@@ -330,7 +330,7 @@ static bool guest_screen_wants_lines(const struct guest_screen *guest)
 	return guest->expander && guest->annotated != FRAME_NONE;
 }
 
-/* Whether the pipeline tells something else than at the last look. */
+/* Whether the pipeline's message has changed since it was last read. */
 static bool guest_screen_poll_message(struct guest_screen *guest)
 {
 	const struct ui_pipeline *pipeline = guest->pipeline;

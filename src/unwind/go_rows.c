@@ -31,7 +31,7 @@ struct go_portion {
 
 struct go_rows {
 	struct go_table table;       /* used for portions that were not built */
-	struct go_switches switches; /* those in portions that were built */
+	struct go_switches switches; /* switches in portions that were built */
 	size_t n_rows, memory_bytes; /* rows and size of all portions */
 	size_t n;
 	struct go_portion portions[];

@@ -43,7 +43,7 @@ struct xen_domain {
 	uint32_t flags;           /* XEN_DOMINF_* */
 	uint32_t max_vcpu_id;     /* XEN_INVALID_MAX_VCPU_ID: no vCPU */
 	uint32_t emulation_flags; /* XEN_X86_EMU_*; on x86 only */
-	uint32_t pool;            /* its cpupool */
+	uint32_t pool;            /* the domain's cpupool */
 	uint64_t pages;
 	uint64_t cpu_time_ns;
 	xen_domain_handle_t handle;

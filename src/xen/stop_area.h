@@ -36,7 +36,7 @@ struct stop_area {
 	struct domctl_batch releases[N_STOP_USERS];
 	struct vcpu_answer *answer;
 	struct clock_call *clock;
-	vcpu_guest_context_t *contexts; /* one a vCPU */
+	vcpu_guest_context_t *contexts; /* one for each vCPU */
 	_Atomic uint64_t *stops;        /* number of stops begun: tells one stop from the next */
 	int alarm_fd;                   /* a timer, which all processes share */
 	/*

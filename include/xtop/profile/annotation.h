@@ -43,7 +43,7 @@ struct annotation_line {
 	/* Samples that passed through the line. A stack with the line twice counts once. */
 	double live, ticks;
 	uint64_t samples;
-	double self_live, self_ticks; /* those that ended in the function itself */
+	double self_live, self_ticks; /* samples that ended in the function itself */
 };
 
 /* Why an annotation has no code. */

@@ -57,7 +57,7 @@ struct crash_settings {
 	const struct symbols *symbols; /* the files of -k */
 	enum unwind_how how;
 	struct runtimes *runtimes;   /* NULL: functions of interpreted programs are not wanted */
-	const struct frames *frames; /* those that RUNTIMES uses */
+	const struct frames *frames; /* the frames that RUNTIMES uses */
 };
 
 /*

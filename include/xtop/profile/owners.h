@@ -34,7 +34,7 @@ struct owners {
 	struct owner *chunks[OWNERS_MAX / OWNERS_CHUNK];
 	uint32_t n; /* the last id */
 	struct hash_table index;
-	uint64_t seed; /* so that a guest cannot aim at one slot of the index */
+	uint64_t seed; /* random, so that a guest cannot aim at one slot of the index */
 	/* Threads are equal if the names of their processes are; control groups do not matter. */
 	bool by_name;
 };

@@ -89,7 +89,7 @@ struct resolver_counts {
 	uint64_t evicted_nodes;
 	uint64_t frames_refused;         /* how often the table of frames had no room */
 	uint64_t program_frames;         /* functions of interpreted programs in stacks */
-	uint64_t program_frames_unknown; /* those whose name could not be read */
+	uint64_t program_frames_unknown; /* such functions whose name could not be read */
 	uint64_t recipes;                /* recipes that the sampler got (sample/recipe.h) */
 	uint64_t recipes_refused;        /* searches that found no recipe, or a wrong one */
 	uint64_t unresolved;             /* records that RESOLVER_HURRY_NS left no time for */

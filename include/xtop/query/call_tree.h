@@ -54,7 +54,7 @@ struct call_tree_line {
 	uint32_t frame;         /* FRAME_NONE: the branches below the threshold */
 	uint64_t key;           /* names this path in all snapshots */
 	struct weights weights; /* self is set only in CALL_TREE_DOWN */
-	struct weights base;    /* this place in settings.base: children only */
+	struct weights base;    /* the line's weights in settings.base: children only */
 	size_t more;            /* if FRAME is FRAME_NONE: the number of branches */
 	unsigned forks;         /* how many forks the line is inside of */
 	uint64_t bars;          /* bit i: more branches of fork i follow further down */

@@ -26,7 +26,7 @@ struct flame_cell {
 	uint64_t key;           /* names this path in all snapshots */
 	int depth, x, width;    /* depth: the root has 0; x and width in columns */
 	struct weights weights;
-	struct weights base;    /* this place in settings.base: children only */
+	struct weights base; /* the cell's weights in settings.base: children only */
 };
 
 /* In pre-order; the root is cells[0]. Siblings are in the order in which they were first seen. */

@@ -37,7 +37,7 @@ struct image {
 	struct build_id build_id;
 	/* a sealed table; NULL: no symbols, or none that image_symtab() has read */
 	struct symtab *symtab;
-	struct unwind_tables tables; /* those that hold for all addresses; see image_tables() */
+	struct unwind_tables tables; /* the tables for all addresses; see image_tables() */
 	struct image_parts *parts;   /* what is read when it is needed; NULL: all was read */
 	uint64_t init;             /* a function before the tables' first one; 0: none */
 	uint64_t fini;             /* a function behind the tables' last one; 0: none */
