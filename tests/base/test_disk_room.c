@@ -99,15 +99,16 @@ int main(void)
 
 	if (fd < 0)
 		abort();
-	check_u64(disk_room_spare(0), 0, "nothing is spared of no disk");
-	check_u64(disk_room_spare(200 * MIB), 10 * MIB, "a twentieth stays free");
-	check_u64(disk_room_spare(20 * GIB), GIB, "1 GiB is a twentieth of 20");
-	check_u64(disk_room_spare(4096 * GIB), GIB, "of a large disk 1 GiB stays free");
-	check(passes(is_what_is_free), "the limit is what is free, without what stays free");
+	check_u64(disk_room_spare(0), 0, "a disk of 0 bytes has no spare room");
+	check_u64(disk_room_spare(200 * MIB), 10 * MIB,
+		  "a twentieth of a small disk is spare room");
+	check_u64(disk_room_spare(20 * GIB), GIB, "1 GiB of 20 GiB is spare room");
+	check_u64(disk_room_spare(4096 * GIB), GIB, "1 GiB of a large disk is spare room");
+	check(passes(is_what_is_free), "the limit is the free room without the spare room");
 	check(passes(stops_a_write), "a write beyond the limit fails");
 	check(!ftruncate(fd, 0) && passes(leaves_streams),
 	      "a stream that is larger already can be written to");
-	check(passes(stays_low), "a limit that is lower stays");
+	check(passes(stays_low), "a limit that was lower before stays");
 	unlink(path);
 	return tap_done();
 }

@@ -131,12 +131,12 @@ static void test_replace(void)
 	check(!*opened(path, true, &exists), "a file of this user is replaced");
 	if (link(path, other))
 		abort();
-	check(*opened(path, true, &exists), "a file with another name is not");
+	check(*opened(path, true, &exists), "a file with another name is not replaced");
 	unlink(other);
 	if (geteuid() == 0) {
 		if (chown(path, 65534, 65534))
 			abort();
-		check(*opened(path, true, &exists), "another user's file is not");
+		check(*opened(path, true, &exists), "another user's file is not replaced");
 	}
 	unlink(path);
 	put(other, "");

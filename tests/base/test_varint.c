@@ -24,7 +24,7 @@ static void test_round(void)
 			for (size_t i = 0; i < n; i++)
 				cut += varint_get(bytes, bytes + i, &read) != NULL;
 		}
-	check_u64(wrong, 0, "numbers that come back otherwise");
+	check_u64(wrong, 0, "numbers that are read as other numbers");
 	check_u64(cut, 0, "numbers that are cut off, and read");
 }
 

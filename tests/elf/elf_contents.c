@@ -155,10 +155,13 @@ void check_fd(const char *what, int fd, struct wanted wanted)
 	      "%s: %zu symbols, %zu functions with CFI", what, symtab_count(host.tab), n_fdes);
 	check(!wanted.build_id || host.build_id.size_bytes, "%s: a build-id if it has one", what);
 	check(!wanted.orc || host.tables.orc, "%s: ORC tables if it has them", what);
-	check(same_symbols(guest.tab, host.tab), "%s: the same symbols", what);
-	check(same_build_id(&guest.build_id, &host.build_id), "%s: the same build-id", what);
-	check(same_loads(&guest.loads, &host.loads), "%s: the same segments", what);
-	check(same_tables(&guest.tables, &host.tables), "%s: the same unwind tables", what);
+	check(same_symbols(guest.tab, host.tab), "%s: both readers find the same symbols", what);
+	check(same_build_id(&guest.build_id, &host.build_id),
+	      "%s: both readers find the same build-id", what);
+	check(same_loads(&guest.loads, &host.loads), "%s: both readers find the same segments",
+	      what);
+	check(same_tables(&guest.tables, &host.tables),
+	      "%s: both readers find the same unwind tables", what);
 	contents_deinit(&guest);
 	contents_deinit(&host);
 }

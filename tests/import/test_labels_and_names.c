@@ -151,14 +151,14 @@ static void test_next_value(void)
 	struct read read = read_file(bytes, n, (struct import_settings){ .value = NULL });
 	_cleanup_free_ char *next = strdup(import_next_value(read.import)), *text = NULL;
 
-	check_string(next, "objects", "after the last value comes the first");
+	check_string(next, "objects", "the first value follows the last one");
 	read_close(&read);
 	read = read_file(bytes, n, (struct import_settings){ .value = next });
 	text = folded_text(read.snapshot, true);
 	check(strstr(text, "tenant=a url=/login;main 3\n") != NULL, "its values are read: %s",
 	      text);
-	check_string(import_get_value(read.import), "objects", "the title says which");
-	check_string(import_next_value(read.import), "space", "and the other one comes next");
+	check_string(import_get_value(read.import), "objects", "the file's chosen value is told");
+	check_string(import_next_value(read.import), "space", "the other value comes next");
 	read_close(&read);
 	read = read_file("a;b 1\n", 6, (struct import_settings){ .value = NULL });
 	check(!import_next_value(read.import), "a folded file has one value");
@@ -252,7 +252,7 @@ static void test_names(void)
 	text = folded_text(read.snapshot, true);
 	check_string(text, "0x11;second_place;first_place 10\n", "-k names a program's addresses");
 	check(strstr(import_get_complaint(read.import), "name 2 of the 3") != NULL,
-	      "what is not named is counted: %s", import_get_complaint(read.import));
+	      "addresses without a name are counted: %s", import_get_complaint(read.import));
 	read_close(&read);
 	code_names_destroy(names);
 }

@@ -132,12 +132,12 @@ static void check_report(void)
 	crash_destroy(crash);
 	crash = make(NULL, NULL);
 	check(crash && !ends_with(crash, "[py] <module> (<string>:1)\n", seen),
-	      "without runtimes there are none");
+	      "a report without runtimes has no functions of a program");
 	crash_destroy(crash);
 	runtimes_set_shown(native.runtimes, false);
 	crash = make(native.runtimes, native.frames);
 	check(crash && !ends_with(crash, "[py] <module> (<string>:1)\n", seen),
-	      "nor when the interpreters' own functions are wanted");
+	      "a report has no functions of a program if interpreters' functions are wanted");
 	crash_destroy(crash);
 	told_native_deinit(&native);
 }

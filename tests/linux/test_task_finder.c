@@ -141,7 +141,7 @@ static void test_new(struct fixture *fixture)
 		   "a task that cannot be found is not current");
 	sample.vcpu.task = make_task(fixture, 7, "kworker", 0, &stack);
 	check_task(fixture, FRESH_NS + 1, "[unknown]", "none",
-		   "nor is it the kernel thread that was left");
+		   "the kernel thread that was left is not current either");
 	end(fixture);
 }
 
@@ -177,11 +177,13 @@ static void test_hidden_user(struct fixture *fixture)
 	sample.vcpu.regs = (struct registers){ .arch = ARCH_ARM64,
 					       .arm64 = { .pstate = 5, .sp_el0 = fixture->last } };
 	sample_set_frame(&sample.vcpu, FRAME(table >> GUEST_PAGE_SHIFT));
-	check_task(fixture, FRESH_NS, "last", "in_last", "arm64: an interrupts' stack");
+	check_task(fixture, FRESH_NS, "last", "in_last",
+		   "arm64: the task below an interrupts' stack");
 	sample.stack.address = fixture->last_stack + STACK_BYTES - 0x400;
-	check_task(fixture, FRESH_NS + 1, "last", "in_last", "arm64: the task's own");
+	check_task(fixture, FRESH_NS + 1, "last", "in_last", "arm64: the task on its own stack");
 	sample_set_frame(&sample.vcpu, FRAME(0));
-	check_task(fixture, FRESH_NS + 2, "last", "none", "arm64: by TTBR0 its code is not known");
+	check_task(fixture, FRESH_NS + 2, "last", "none",
+		   "arm64: a task's code is not known by TTBR0 alone");
 	end(fixture);
 }
 
@@ -209,7 +211,7 @@ static void test_arm64_user(struct fixture *fixture)
 	sample.vcpu.task = fixture->last;
 	regs->ttbr0 = made_mm_root(fixture->made, fixture->last_mm).cr3;
 	check_task(fixture, FRESH_NS + 2, "last", "in_last",
-		   "arm64: the one that the sampler has read");
+		   "arm64: the task that the sampler has read");
 	sample.vcpu.task = 0;
 	regs->sp_el1 = BASE;
 	check_task(fixture, FRESH_NS + 3, "[unknown]", "none",

@@ -214,6 +214,6 @@ int main(void)
 	check(!tally.left, "the guest's pause count is 0 in the end, all but %u times", tally.left);
 	check(!tally.stuck, "all processes end, all but %u times", tally.stuck);
 	check(!tally.traced, "Xen traces no more, all but %u times", tally.traced);
-	check(!tally.late, "they end with main, all but %u times", tally.late);
+	check(!tally.late, "all processes end when main ends, all but %u times", tally.late);
 	return tap_done();
 }

@@ -156,14 +156,15 @@ static void check_all(const struct exits_table *table, const char *what)
 
 	check_u64(msr->total.count, 100, what);
 	check(fabs(msr->total.ns - 680e3) < 1, "%s: %.0f ns in all", what, msr->total.ns);
-	check_u64(msr->longest_ns, 50000, "the longest");
+	check_u64(msr->longest_ns, 50000, "longest exit of an MSR");
 	check(msr->p99_ns > 45000 && msr->p99_ns <= 50000, "99 %% take up to %" PRIu64 " ns",
 	      msr->p99_ns);
-	check(find_row(table, "CPUID leaf 0xb")->total.ns == 20e3, "a leaf of CPUID");
+	check(find_row(table, "CPUID leaf 0xb")->total.ns == 20e3, "a leaf of CPUID has its time");
 	check(find_row(table, "HLT")->total.ns == 5e3, "a halt ends when the vCPU does not run");
-	check_u64(wakes->count, 1, "one wake-up");
+	check_u64(wakes->count, 1, "number of wake-ups");
 	check(wakes->longest_ns == 300000 && wakes->longest_by == 7,
-	      "it waited %" PRIu64 " ns for domain %" PRIu32, wakes->longest_ns, wakes->longest_by);
+	      "the vCPU waited %" PRIu64 " ns for domain %" PRIu32, wakes->longest_ns,
+	      wakes->longest_by);
 	check(table->causes[0].place.process == 2 && table->causes[1].place.process == 0,
 	      "code of a process has the vCPU's process, code of the kernel none");
 	check(table->causes[0].row == 0 && table->causes[0].place.frame == 1 &&
@@ -297,8 +298,9 @@ static void test_waits(void)
 	check(table->wakes[0].count == 3 && n == 3, "%" PRIu64 " waits", n);
 	check(table->wakes[0].longest_ns == 5000, "the longest took %" PRIu64 " ns",
 	      table->wakes[0].longest_ns);
-	check(log2[9] == 1 && log2[10] == 1 && log2[12] == 1, "each has its power of two");
-	check(table->wakes[0].log2[12] == 1, "also that of the vCPU");
+	check(log2[9] == 1 && log2[10] == 1 && log2[12] == 1,
+	      "each wait counts for its power of two");
+	check(table->wakes[0].log2[12] == 1, "a vCPU's wait counts for its power of two");
 	exits_table_destroy(table);
 	exits_destroy(exits);
 }
@@ -337,7 +339,7 @@ static void test_two_cpus(void)
 		check(table->wakes[0].count == 4 && fabs(table->wakes[0].ns - 45000) < 1,
 		      "waits over two buffers, order %u: %" PRIu64 ", %.0f ns", order,
 		      table->wakes[0].count, table->wakes[0].ns);
-		check_u64(table->wakes[0].longest_ns, 30000, "the longest of them");
+		check_u64(table->wakes[0].longest_ns, 30000, "longest wait over two buffers");
 		exits_table_destroy(table);
 		exits_destroy(exits);
 	}
@@ -481,7 +483,8 @@ static void test_rare(void)
 	}
 	rate = (double)table->rows[0].live.count * 1e9 / table->live_span_ns;
 	check(fabs(rate - 1) < 0.05, "a rare exit keeps its rate: %.2f a second", rate);
-	check_u64(table->causes[0].live.count, table->rows[0].live.count, "and its function");
+	check_u64(table->causes[0].live.count, table->rows[0].live.count,
+		  "live exits of a rare exit's function");
 	exits_table_destroy(table);
 	exits_destroy(exits);
 }
@@ -513,8 +516,9 @@ static void test_rename(void)
 	      "functions with one name become one");
 	check(table->causes[0].total.count == 3 && table->causes[1].total.count == 8 &&
 		      table->causes[1].live.count == 8,
-	      "%" PRIu64 " exits", table->causes[1].total.count);
-	check(fabs(table->causes[1].total.ns - 16e3) < 1, "%.0f ns", table->causes[1].total.ns);
+	      "a function with a better name has %" PRIu64 " exits", table->causes[1].total.count);
+	check(fabs(table->causes[1].total.ns - 16e3) < 1,
+	      "a function with a better name has %.0f ns", table->causes[1].total.ns);
 	exits_table_destroy(table);
 	exits_destroy(exits);
 }

@@ -220,13 +220,15 @@ static void test_woken(void)
 	}
 	answer_ms = since_ms(begin_ns);
 	check(call_ms < 400, "a sleeping resolver answers a call after %" PRIu64 " ms", call_ms);
-	check(snapshot && answer_ms < 400, "and has a snapshot after %" PRIu64 " ms", answer_ms);
+	check(snapshot && answer_ms < 400,
+	      "a sleeping resolver has a snapshot after %" PRIu64 " ms", answer_ms);
 	snapshot_destroy(snapshot);
 	control_finish(stage.control);
 	resolver_wake(stage.resolver);
 	begin_ns = clock_now_ns();
 	pthread_join(stage.thread, NULL);
-	check(since_ms(begin_ns) < 400, "and ends after %" PRIu64 " ms", since_ms(begin_ns));
+	check(since_ms(begin_ns) < 400, "a sleeping resolver ends after %" PRIu64 " ms",
+	      since_ms(begin_ns));
 	stage_close(&stage);
 	free(record);
 }
@@ -238,7 +240,7 @@ static void test_naps(void)
 	long slowest = count_naps(true, 100);
 
 	check(slow <= 5, "20 Hz, for a store: %ld looks a second instead of %ld", slow, screen);
-	check(slowest <= 5, "and with the host's budget spent %ld", slowest);
+	check(slowest <= 5, "20 Hz, with the host's budget spent: %ld looks a second", slowest);
 }
 
 /*
@@ -271,7 +273,8 @@ static void test_interval_ends(void)
 	snapshot_request_until(stage.slot, now_ns + 50000000);
 	resolver_wake(stage.resolver);
 	snapshot = wait_snapshot(stage.slot);
-	check(clock_now_ns() > now_ns + 50000000, "the second one is not there before its end");
+	check(clock_now_ns() > now_ns + 50000000,
+	      "the second interval's snapshot does not come before its end");
 	check_u64(snapshot->resolver.samples, N - FIRST,
 		  "the second interval has the other samples");
 	check_u64(snapshot->time_ns, now_ns + 50000000, "the second interval ends where it should");

@@ -109,11 +109,11 @@ static void check_exits(const struct snapshot *snapshot)
 
 	if (!check(exits && exits->n_rows == 1, "the replay has exits of one reason"))
 		return;
-	check_u64(exits->rows[0].reason.code, 0x72, "the exit's reason");
-	check_u64(exits->rows[0].total.count, 1, "exits");
-	check(fabs(exits->rows[0].total.ns - 40000) < 1, "they took %g ns",
+	check_u64(exits->rows[0].reason.code, 0x72, "code of the exit's reason");
+	check_u64(exits->rows[0].total.count, 1, "number of exits");
+	check(fabs(exits->rows[0].total.ns - 40000) < 1, "the replay's exits took %g ns",
 	      exits->rows[0].total.ns);
-	check_u64(exits->records, 3, "records, of which one was cut in two");
+	check_u64(exits->records, 3, "number of records, one of which was cut in two");
 	check_u64(exits->cpu_ns, 12345, "the readers' CPU time");
 	check(exits->tracing, "the replay does not say that tracing is off");
 }
@@ -124,13 +124,15 @@ static void check_takers(const struct snapshot *snapshot)
 
 	if (!check(takers, "the replay has who takes the CPUs"))
 		return;
-	check_u64(takers->looks, 7, "looks");
-	check_u64(takers->n_vcpus, 2, "vCPUs");
+	check_u64(takers->looks, 7, "number of looks");
+	check_u64(takers->n_vcpus, 2, "number of vCPUs");
 	check(takers->steal.live == 0.25 && takers->steal.total == 0,
-	      "the steal is there; what is no number is 0");
-	check(takers->takers[0].domid == 9 && takers->takers[0].share.live == 1, "the taker");
-	check_u64(strlen(takers->takers[0].name), 63, "bytes of a name that had no end");
-	check(takers->vcpus[1].cpu == 3 && takers->vcpus[1].online, "the second vCPU");
+	      "the live steal is kept, and a total that is no number becomes 0");
+	check(takers->takers[0].domid == 9 && takers->takers[0].share.live == 1,
+	      "the taker has its domid and share");
+	check_u64(strlen(takers->takers[0].name), 63, "length of a taker's name that had no end");
+	check(takers->vcpus[1].cpu == 3 && takers->vcpus[1].online,
+	      "the second vCPU has its CPU and is online");
 	check(strcmp(takers->vcpus[1].affinity, "0-3_[2J") == 0, "no escape reaches a terminal: %s",
 	      takers->vcpus[1].affinity);
 }

@@ -235,7 +235,7 @@ static void test_reset_while_running(void)
 	stage_finish(&stage);
 	snapshot = snapshot_take(stage.slot);
 	check(snapshot && snapshot->at_end && snapshot->resolver.samples <= n - before,
-	      "the last snapshot has no older ones either");
+	      "the last snapshot has no samples from before the reset");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
 	free(record);

@@ -39,11 +39,11 @@ static void test_pass(void)
 	waits = copy();
 	check(waits->n_rows == 2 && !waits->rows[0].now, "a pass that goes on is not shown");
 	snapshot_waits_destroy(waits);
-	check(!wait_rows_end_pass(rows, 100 * S), "nothing is forgotten");
+	check(!wait_rows_end_pass(rows, 100 * S), "no row is forgotten while tasks wait");
 	waits = copy();
 	check(waits->rows[0].now == 2 && waits->rows[0].longest_ns == 3 * S &&
 		      waits->rows[0].states == (1 << OS_WAIT_SLEEPING | 1 << OS_WAIT_BLOCKED),
-	      "what is known of a site");
+	      "a site's row has its tasks, states and longest wait");
 	snapshot_waits_destroy(waits);
 	wait_rows_end(rows, row, 4 * S);
 	wait_rows_end_pass(rows, 101 * S);
@@ -66,12 +66,13 @@ static void test_limits(void)
 	rows = wait_rows_create();
 	for (uint32_t site = 0; site < WAIT_ROWS_MAX; site++)
 		wait_rows_update(rows, row_of(site), OS_WAIT_SLEEPING, S, 100 * S);
-	check(row_of(WAIT_ROWS_MAX) == WAIT_ROWS_NONE, "rows are limited");
+	check(row_of(WAIT_ROWS_MAX) == WAIT_ROWS_NONE, "there are at most WAIT_ROWS_MAX rows");
 	waits = copy();
-	check(waits->n_rows == WAIT_ROWS_MAX && waits->rows_refused == 1, "what has no row is counted");
+	check(waits->n_rows == WAIT_ROWS_MAX && waits->rows_refused == 1,
+	      "a wait without a row is counted");
 	snapshot_waits_destroy(waits);
 	check(!wait_rows_end_pass(rows, 100 * S) && !wait_rows_end_pass(rows, 200 * S),
-	      "rows that are young stay");
+	      "rows of recent waits stay in a full table");
 	wait_rows_update(rows, row_of(WAIT_ROWS_MAX - 1), OS_WAIT_SLEEPING, 600 * S,
 			 101 * S + WAIT_ROWS_FORGET_NS);
 	check(wait_rows_end_pass(rows, 101 * S + WAIT_ROWS_FORGET_NS),

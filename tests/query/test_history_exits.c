@@ -125,7 +125,8 @@ static void test_moments(void)
 	add(1, NULL);
 	before = history_memory_bytes(history);
 	add(2, many_exits());
-	check(history_memory_bytes(history) > before + sizeof(*exits), "memory");
+	check(history_memory_bytes(history) > before + sizeof(*exits),
+	      "a history counts the memory of its exits");
 	must(history_get(history, 1, &back));
 	exits = back->run->exits;
 	check(exits && exits->span_ns == 2e9 && exits->n_rows == HISTORY_EXITS &&
@@ -135,10 +136,10 @@ static void test_moments(void)
 		      exits->causes[1].row == 1 &&
 		      exits->causes[HISTORY_EXIT_CAUSES].place.frame == HISTORY_EXIT_CAUSES - 1 &&
 		      exits->causes[HISTORY_EXIT_CAUSES + 1].row == 2,
-	      "and the functions of each");
+	      "each reason of a moment has its functions");
 	snapshot_destroy(back);
 	must(history_get(history, 0, &back));
-	check(!back->run->exits, "a moment before has none");
+	check(!back->run->exits, "a moment from before the trace has no exits");
 	snapshot_destroy(back);
 	end();
 }
@@ -182,14 +183,15 @@ static void test_sums(void)
 	check(exits->rows[0].reason.detail == 1 && exits->causes[0].row == 0 &&
 		      exits->causes[0].total.count == 907,
 	      "the reason with most time is the first, and has its function");
-	check(exits->rows[0].total.ns == 907000 && exits->rows[0].live.ns == 907000, "its time: %g",
-	      exits->rows[0].total.ns);
+	check(exits->rows[0].total.ns == 907000 && exits->rows[0].live.ns == 907000,
+	      "the first reason's time: %g", exits->rows[0].total.ns);
 	check(exits->rows[0].longest_ns == 5000 && !exits->rows[1].longest_ns,
-	      "the longest time is known where it is of the range");
-	check(!exits->rows[0].p99_ns, "a percentile is not");
+	      "a reason's longest exit is known if it came in the range");
+	check(!exits->rows[0].p99_ns, "percentiles of a range are not known");
 	check(exits->span_ns == 2 * SECOND && exits->live_span_ns == exits->span_ns,
 	      "how long Xen traced: %g", exits->span_ns);
-	check(exits->records == 40 && exits->lost == 3 && !exits->tracing, "records and losses");
+	check(exits->records == 40 && exits->lost == 3 && !exits->tracing,
+	      "records and lost records of a range are summed");
 	snapshot_destroy(snapshot);
 
 	snapshot = range(3, 5);
@@ -224,7 +226,8 @@ static void test_renamed(void)
 	table->causes[0].total.count = 2012;
 	add(3, table);
 	snapshot = range(1, 2);
-	check_u64(cause_count(snapshot->run->exits, alpha), 8, "nor for one that it had");
+	check_u64(cause_count(snapshot->run->exits, alpha), 8,
+		  "exits of a function that the last table had");
 	snapshot_destroy(snapshot);
 	snapshot = range(0, 1);
 	check(cause_count(snapshot->run->exits, alpha) == 4 &&
@@ -259,12 +262,13 @@ static void test_wakes(void)
 	snapshot = range(0, 2);
 	wakes = snapshot->run->exits->wakes;
 	check(wakes[0].count == 20 && wakes[0].ns == 100e6 && wakes[1].count == 8,
-	      "waits of a range");
+	      "the waits of a range are those that came in it");
 	check(!wakes[0].longest_ns && wakes[0].longest_by == UINT32_MAX && !wakes[0].p99_ns,
-	      "the longest one came before");
+	      "a longest wait from before the range is not told");
 	check(wakes[1].longest_ns == 3 * MS && wakes[1].longest_by == 6,
-	      "the longest one of the range, and who ran then");
-	check_u64(snapshot->run->exits->wakes[1].log2[20], 22, "the histogram");
+	      "the range's longest wait and the domain that ran then are told");
+	check_u64(snapshot->run->exits->wakes[1].log2[20], 22,
+		  "waits of one power of two in the range");
 	snapshot_destroy(snapshot);
 	end();
 }

@@ -78,31 +78,34 @@ static void test_range(void)
 	const struct taker *first;
 
 	add(make((struct made){ 100, { 9000, 9000 }, 0, 18000, 0 }));
-	check(!takers_sum_build(&sum), "nothing has come yet");
-	check(takers_sum_add(&sum, NULL), "a moment without a table");
+	check(!takers_sum_build(&sum), "one table gives no sum");
+	check(takers_sum_add(&sum, NULL), "a moment without a table is added");
 	add(make((struct made){ 101, { 9500, 9100 }, 500, 18100, 800 }));
 	add(make((struct made){ 102, { 9900, 9300 }, 900, 18300, 1600 }));
 	range = takers_sum_build(&sum);
-	check(range && range->looks == 20 && range->span_ns == 2 * SECOND, "two seconds of looks");
+	check(range && range->looks == 20 && range->span_ns == 2 * SECOND,
+	      "the sum has two seconds of looks");
 	check(is(range->steal.live, 0.3) && is(range->steal.total, 0.3), "steal %g of 4 s of vCPUs",
 	      range->steal.total);
 	first = &range->takers[0];
 	check(first->domid == DB07 && is(first->share.live, 0.75) && is(first->share.total, 0.75),
 	      "db07 took most: %g", first->share.total);
-	check(!strcmp(first->name, "db07") && first->weight == 512, "its name and weight");
-	check(is(first->cpus.total, 0.8), "it used %g CPUs", first->cpus.total);
+	check(!strcmp(first->name, "db07") && first->weight == 512,
+	      "the first taker has its name and weight");
+	check(is(first->cpus.total, 0.8), "the first taker used %g CPUs", first->cpus.total);
 	/* Observations (taken, steal) are (500, 600) and (400, 600) ms: residuals of 50 ms each. */
-	check(is(first->error.total, sqrt(2 * 50.0 * 50.0) / 1200), "the error of its share: %g",
-	      first->error.total);
+	check(is(first->error.total, sqrt(2 * 50.0 * 50.0) / 1200),
+	      "the error of the first taker's share: %g", first->error.total);
 	check(is(range->takers[1].share.total, 0.25), "web02 took the rest");
 	check(is(range->vcpus[0].waited.total, 0.45) && is(range->vcpus[1].waited.total, 0.15),
-	      "what each vCPU waited");
-	check(is(range->vcpus[0].ran.total, 0.25), "and ran: %g", range->vcpus[0].ran.total);
+	      "each vCPU has its share of waiting");
+	check(is(range->vcpus[0].ran.total, 0.25), "vCPU 0 has its share of running: %g",
+	      range->vcpus[0].ran.total);
 	check(range->vcpus[0].longest_ns == 1020 * MS && !range->vcpus[1].longest_ns,
-	      "the longest wait, if it came in the range");
+	      "a vCPU's longest wait is told if it came in the range");
 	check(range->vcpus[0].by[0] == DB07 && is(range->vcpus[0].by_share[0], 1) &&
 		      range->vcpus[0].by[1] == UINT32_MAX && range->vcpus[1].by[0] == WEB02,
-	      "who took each one's time");
+	      "each vCPU has its takers");
 	free(range);
 	end();
 }
@@ -116,7 +119,8 @@ static void test_reset(void)
 	add(make((struct made){ 101, { 9500, 9100 }, 500, 18100, 800 }));
 	add(make((struct made){ 2, { 300, 100 }, 400, 0, 1000 }));
 	range = takers_sum_build(&sum);
-	check(range && range->looks == 30 && range->span_ns == 3 * SECOND, "three seconds");
+	check(range && range->looks == 30 && range->span_ns == 3 * SECOND,
+	      "the sum goes on after a reset: three seconds of looks");
 	check(range && is(range->steal.total, 1.0 / 6) && is(range->takers[0].share.total, 0.9),
 	      "900 of 1,000 ms are db07's: %g", range ? range->takers[0].share.total : 0);
 	free(range);
@@ -128,13 +132,14 @@ static void test_begin(void)
 {
 	struct takers_table *range;
 
-	check(takers_sum_add(&sum, NULL) && !takers_sum_build(&sum), "nobody looked");
+	check(takers_sum_add(&sum, NULL) && !takers_sum_build(&sum),
+	      "moments without looks give no sum");
 	add(make((struct made){ 1, { 100, 0 }, 100, 0, 100 }));
 	add(make((struct made){ 2, { 300, 0 }, 100, 200, 100 }));
 	range = takers_sum_build(&sum);
 	check(range && is(range->steal.total, 0.1) && range->takers[0].domid == WEB02 &&
 		      is(range->takers[0].share.total, 1),
-	      "the second one counts");
+	      "the growth to the second table counts");
 	free(range);
 	end();
 }
@@ -149,7 +154,7 @@ static void test_old(void)
 		table->vcpus[0].span_ms = table->vcpus[1].span_ms = 0;
 		add(table);
 	}
-	check(!takers_sum_build(&sum), "nothing is known");
+	check(!takers_sum_build(&sum), "vCPUs without a span give no sum");
 	end();
 }
 
@@ -171,7 +176,7 @@ static void test_many(void)
 		add(table);
 	}
 	range = takers_sum_build(&sum);
-	check(range && range->n_takers == TAKERS_MAX, "a full table");
+	check(range && range->n_takers == TAKERS_MAX, "a sum has at most TAKERS_MAX takers");
 	free(range);
 	end();
 }

@@ -88,12 +88,13 @@ static void test_baseline_ways(void)
 	      line);
 	scene_keys(&scene, 80, 24, "F");
 	scene_cursor_line(&scene, line, sizeof(line));
-	check(strstr(line, "0.00   1.00"), "nor does a filter that is 100 %%: %s", line);
+	check(strstr(line, "0.00   1.00"),
+	      "a filter that is 100 %% makes no difference to the baseline: %s", line);
 	scene_keys(&scene, 80, 24, "F\\<C-u><Enter>");
 	scene_keys(&scene, 80, 24, "<F6>");
 	screen_contains(&scene, 80, 24, "Ratio▾", true);
 	scene_keys(&scene, 80, 24, "B");
-	check(ui_view(scene.ui) == &top_ops, "without a baseline its view closes");
+	check(ui_view(scene.ui) == &top_ops, "the baseline's view closes without a baseline");
 	screen_contains(&scene, 80, 24, "baseline 0", false);
 	scene_keys(&scene, 80, 24, "Z");
 	scene.ui->now_ns += 125 * SECOND;
@@ -155,7 +156,7 @@ static void test_baseline_of_many(void)
 	scene_close(&scene);
 	show_many(&scene, 200, style);
 	screen_contains(&scene, 100, 24, " 1 of 40 differ significantly", true);
-	check(strcmp(style, "ddddddd") != 0, "a change that is none is not: %s", style);
+	check(strcmp(style, "ddddddd") != 0, "a significant change is not dim: %s", style);
 	scene_close(&scene);
 }
 

@@ -177,7 +177,8 @@ static void test_exits(void)
 	check(scene_cursor_line(&scene, line, sizeof(line)) == 12, "a head cannot be selected: %s",
 	      line);
 	scene_click(&scene, 80, 24, 16, 5);
-	check(scene_cursor_line(&scene, line, sizeof(line)) == 16, "rows below it can: %s", line);
+	check(scene_cursor_line(&scene, line, sizeof(line)) == 16,
+	      "a row below a head can be selected: %s", line);
 	scene_keys(&scene, 80, 24, "w");
 	screen_contains(&scene, 80, 24, "Write exits since start to:", true);
 	scene_keys(&scene, 80, 24, "<Esc>");

@@ -134,7 +134,7 @@ static void test_search_closed(void)
 	screen_contains(&scene, 80, 24, "+ gzip", true); /* other branches stay closed */
 	scene_keys(&scene, 80, 24, "I/^fib$<Enter>");
 	scene_cursor_line(&scene, line, sizeof(line));
-	check(strstr(line, "fib"), "the same in the inverted tree: %s", line);
+	check(strstr(line, "fib"), "Enter goes to the match in the inverted tree: %s", line);
 	scene_keys(&scene, 80, 24, "/no_such<Enter>");
 	screen_contains(&scene, 80, 24, "nothing here matches", true);
 	scene_close(&scene);

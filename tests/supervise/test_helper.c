@@ -127,10 +127,11 @@ static void test_detached(void)
 
 	start(run_detached, &helper);
 	check(seen->ignores, "a helper ignores the terminal's signals and broken pipes");
-	check(seen->has_null, "its streams are /dev/null, to read and to write");
-	check(seen->has_socket && !seen->has_others, "it has its socket and no other descriptor");
+	check(seen->has_null, "a helper's streams are /dev/null, to read and to write");
+	check(seen->has_socket && !seen->has_others,
+	      "a helper has its socket and no other descriptor");
 	helper_end(&helper, 5000);
-	check(helper.pid == 0 && kill(seen->pid, 0) < 0, "it ends with its socket");
+	check(helper.pid == 0 && kill(seen->pid, 0) < 0, "a helper ends with its socket");
 	close(high);
 }
 
@@ -150,7 +151,7 @@ static void test_end(void)
 	start(run_plain, &other); /* has a copy of the first one's socket */
 	check(ends_within(&helper, 5000), "a helper ends although another has its socket");
 	check(helper_wait_for_end(&none, 5000), "nobody waits for a helper that is not there");
-	check(ends_within(&other, 5000), "the other one ends");
+	check(ends_within(&other, 5000), "the helper that had both sockets ends");
 	helper_end(&none, 5000);
 	check(fcntl(STDIN_FILENO, F_GETFD) >= 0, "without a helper no stream is closed");
 }

@@ -136,7 +136,7 @@ static void test_children(void)
 	for (unsigned i = 0; i < n; i++)
 		check(answers_file(&failed) && !failed, "answer %u of %u comes late", i, n);
 	check(all_end(), "children that have answered end");
-	check(opens(OPENER_REPLACE, "a.folded"), "then there is room for another child");
+	check(opens(OPENER_REPLACE, "a.folded"), "another child starts after children have ended");
 }
 
 static void test_limit(void)
@@ -144,9 +144,10 @@ static void test_limit(void)
 	while (opener.n_files < OPENER_MAX_FILES && opens(OPENER_REPLACE, "a.folded"))
 		;
 	check(opener.n_files == OPENER_MAX_FILES, "%u files are opened", opener.n_files);
-	check(!starts(OPENER_REPLACE, "a.folded"), "one more is not");
+	check(!starts(OPENER_REPLACE, "a.folded"), "no file beyond the limit is opened");
 	snprintf(opener.created, sizeof(opener.created), "%s/a.folded", folder);
-	check(removes("a.folded") && !there("a.folded"), "the newest is removed all the same");
+	check(removes("a.folded") && !there("a.folded"),
+	      "the newest file is removed although the limit is reached");
 }
 
 /* Main has gone: a child that cannot answer ends. */

@@ -41,15 +41,17 @@ static void test_caller(void)
 	check(step_from(rax, sizeof(rax), &cursor) == STEP_CALLER,
 	      "a function that saves rax alone is like others");
 	check(step_from(by_rsp, sizeof(by_rsp), &cursor) == STEP_CALLER,
-	      "so is one whose CFA is not rbp's: it has loaded the registers");
+	      "a function whose CFA is not rbp's is like others: it has loaded the registers");
 	check(step_from(both, sizeof(both), &cursor) == STEP_EH_RETURN &&
 		      cursor.regs[REG_RIP] == 0xa05,
-	      "one that saves rax and rdx may have lost its caller");
-	check(eh_return_has_caller(&cursor), "its return address is there once: it is the caller");
+	      "a function that saves rax and rdx may have lost its caller");
+	check(eh_return_has_caller(&cursor),
+	      "a return address that is on the stack once is the caller's");
 	made_stack.words[4] = 0xa05;
-	check(eh_return_has_caller(&cursor), "what is further in does not matter");
+	check(eh_return_has_caller(&cursor), "an equal word further in does not matter");
 	made_stack.words[15] = 0xa05;
-	check(!eh_return_has_caller(&cursor), "there twice, it is another function's");
+	check(!eh_return_has_caller(&cursor),
+	      "a return address that is there again further out is not the caller's");
 }
 
 static void test_end(void)
@@ -60,19 +62,23 @@ static void test_end(void)
 	uint8_t code[sizeof(end)];
 
 	check(eh_return_is_near(end, sizeof(end), 0x1000),
-	      "a call and a jump further on lead to the end");
-	check(!eh_return_is_near(end, 12, 0x1000), "the end is further away than the code");
-	check(!eh_return_is_near(end, 0, 0x1000), "there is no code");
+	      "code with a call and a jump forwards leads to the end");
+	check(!eh_return_is_near(end, 12, 0x1000), "code without the end does not lead to it");
+	check(!eh_return_is_near(end, 0, 0x1000), "no code does not lead to the end");
 	memcpy(code, end, sizeof(end));
 	code[6] = 0xf0;
-	check(!eh_return_is_near(code, sizeof(code), 0x1000), "a jump back may lead elsewhere");
+	check(!eh_return_is_near(code, sizeof(code), 0x1000),
+	      "code with a jump back may lead elsewhere");
 	code[6] = 0x40;
-	check(!eh_return_is_near(code, sizeof(code), 0x1000), "a jump over the end, too");
+	check(!eh_return_is_near(code, sizeof(code), 0x1000),
+	      "code with a jump over the end may lead elsewhere");
 	code[6] = 1;
 	code[7] = 0xc3;
-	check(!eh_return_is_near(code, sizeof(code), 0x1000), "a ret comes before the end");
+	check(!eh_return_is_near(code, sizeof(code), 0x1000),
+	      "code with a ret does not lead to the end");
 	code[7] = 0x06; /* no instruction of 64-bit code */
-	check(!eh_return_is_near(code, sizeof(code), 0x1000), "bytes are no instruction");
+	check(!eh_return_is_near(code, sizeof(code), 0x1000),
+	      "bytes that are no instruction do not lead to the end");
 }
 
 int main(void)

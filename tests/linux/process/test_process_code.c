@@ -238,7 +238,8 @@ static void test_by_frame(struct process_fixture *fixture)
 	      "a space found by a frame has the page's segment");
 	check_string(name_at(space, elsewhere + PAGE + 8), "server+0x2008",
 		     "a caller in another page of the segment is found");
-	check_string(name_at(space, elsewhere + 2 * PAGE), "nothing", "what comes after it is not");
+	check_string(name_at(space, elsewhere + 2 * PAGE), "nothing",
+		     "an address after the segment is not found");
 	again = processes_find_by_frame(fixture->processes, LIB + FUNCTION,
 					frame_of(fixture, fixture->lib, 1), now_ns);
 	check_string(name_at(again, LIB + FUNCTION), "helper",
