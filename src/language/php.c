@@ -28,6 +28,7 @@ enum { WORD_FUNCTION, WORD_POSITION, WORD_CALL, WORD_LINES, WORD_NAME_HASH, N_PH
 
 #define PHP_GLOBALS_BYTES   2048
 #define PHP_STACK_BYTES     (256 << 10) /* ZEND_VM_STACK_PAGE_SIZE, Zend/zend_execute.c */
+#define PHP_FIBER_BYTES     (16 << 10)  /* ZEND_FIBER_VM_STACK_SIZE, Zend/zend_fibers.h */
 #define PHP_MAX_STACK_BYTES (64 << 20)  /* a function with many variables has a larger page */
 
 #define EXECUTE_OPLINE   0
@@ -157,8 +158,8 @@ static bool php_is_stack(const uint64_t *at)
 {
 	uint64_t top = at[0], end = at[1], page = at[2];
 
-	return at[3] == PHP_STACK_BYTES && page && page < top && top <= end &&
-	       end - page <= PHP_MAX_STACK_BYTES;
+	return (at[3] == PHP_STACK_BYTES || at[3] == PHP_FIBER_BYTES) && page && page < top &&
+	       top <= end && end - page <= PHP_MAX_STACK_BYTES;
 }
 
 static bool php_find_recipe(const struct runtime_process *process, uint64_t thread_pointer,
@@ -245,10 +246,13 @@ static bool php_read_name(const struct runtime_process *process, const struct ru
 {
 	uint64_t scope = runtime_read_word(process, frame->code + FUNCTION_SCOPE);
 	uint64_t called = runtime_read_word(process, frame->code + FUNCTION_NAME);
-	char function[RUNTIME_NAME_BYTES / 2] = "<main>", class[RUNTIME_NAME_BYTES / 2];
+	char function[RUNTIME_NAME_BYTES / 2], class[RUNTIME_NAME_BYTES / 2];
 	unsigned type = php_read_type(process, frame->code);
 	uint64_t place[2];
 
+	/* zend_fiber_function has no name, nor has a file's own code. */
+	snprintf(function, sizeof(function), "%s",
+		 type == FUNCTION_INTERNAL ? "<fiber>" : "<main>");
 	if (!type || !runtime_is_same_name(process, frame, called + STRING_HASH) ||
 	    (called && !php_read_string(process, called, function, sizeof(function))) ||
 	    (scope && !php_read_string(process, runtime_read_word(process, scope + CLASS_NAME),

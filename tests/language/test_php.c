@@ -10,7 +10,8 @@
 
 /*
  * A method that calls itself, a static one, closures, a generator, a function that array_map()
- * calls, and namespaces. debug_backtrace() does not have sleep() and the file's own code.
+ * calls, namespaces, and a fiber where PHP has them. debug_backtrace() does not have sleep(), the
+ * fiber's first frame and the file's own code.
  */
 static const char program[] =
 	"namespace Shop;\n"
@@ -21,6 +22,7 @@ static const char program[] =
 	"    echo \"[php] sleep\\n\";\n"
 	"    $frames = debug_backtrace(DEBUG_BACKTRACE_IGNORE_ARGS);\n"
 	"    foreach (array_slice($frames, 1) as $i => $frame) {\n"
+	"        if (($frame['class'] ?? '') === 'Fiber') echo \"[php] <fiber>\\n\";\n"
 	"        echo '[php] ', isset($frame['class']) ? $frame['class'] . '::' : '',\n"
 	"            $frame['function'];\n"
 	"        tell_line($frames[$i]);\n"
@@ -52,7 +54,7 @@ static const char program[] =
 	"function run() {\n"
 	"    array_map('Shop\\callback', [1]);\n"
 	"}\n"
-	"run();";
+	"class_exists('Fiber') ? (new \\Fiber('Shop\\run'))->start() : run();";
 
 int main(void)
 {
