@@ -48,7 +48,7 @@ static void test_content(void)
 	begin(3);
 	check_u64(word(1), 101, "first word of a page");
 	*(uint64_t *)memory_guest_page(memory, 1) = 7;
-	check_u64(word(1), 7, "the same page with new content");
+	check_u64(word(1), 7, "first word of a page with new content");
 	check_u64(word(2), 102, "first word of another page");
 	check_u64(memory->maps, 2, "pages that were mapped, each once");
 	memory->refuse_map = true;

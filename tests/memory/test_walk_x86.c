@@ -188,7 +188,8 @@ static void test_tables_of_themselves(void)
 	for (unsigned i = 0; i < 512; i++)
 		table[i] = root << 12 | PTE_P;
 	check_walk(guest, 4, USER, WALK_OK, root, "all entries point to their table");
-	check_walk(guest, 5, LA57_USER, WALK_OK, root, "the same with five levels");
+	check_walk(guest, 5, LA57_USER, WALK_OK, root,
+		   "all entries point to their table, with five levels");
 	for (unsigned i = 0; i < 512; i++)
 		table[i] = i == 510 ? root << 12 | PTE_P : 0;
 	check_walk(guest, 4, 0xffffff7fbfdfe000ULL, WALK_OK, root, "self-map, 510 four times");
@@ -292,7 +293,7 @@ static void test_two_levels(void)
 	check_32(guest, root, ADDRESS + 0x1000, WALK_OK, 7, 0x1000 - 0x567,
 		 "4 KiB, the upper half of a word");
 	check_u64(walk_index(root, GVA(ADDRESS), 0), 0x304 / 2, "the top table's word");
-	check_u64(walk_index(root, GVA(ADDRESS), 1), 0x234 / 2, "the other table's word");
+	check_u64(walk_index(root, GVA(ADDRESS), 1), 0x234 / 2, "the second table's word");
 	check_32(guest, root, 1ULL << 32, WALK_NOT_CANONICAL, 0, -(1ULL << 32), "above 4 GiB");
 	root.cr3 = 0x999 << 12;
 	check_32(guest, root, ADDRESS, WALK_NOT_MAPPED, 0x999, (1ULL << 32) - ADDRESS,

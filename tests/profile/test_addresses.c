@@ -104,11 +104,12 @@ static void test_names(void)
 	      "equal places are added up");
 	annotation_destroy(annotation);
 	annotation = get(addresses, 9, SECOND);
-	check_u64(annotation->n_counts, 1, "others stay");
+	check_u64(annotation->n_counts, 1, "counts of other functions stay");
 	annotation_destroy(annotation);
 	addresses_add(addresses, 8, 0x10, SECOND, 1);
 	annotation = get(addresses, 8, SECOND);
-	check(annotation->n_counts == 1 && annotation->counts[0].ticks == 4, "and are found again");
+	check(annotation->n_counts == 1 && annotation->counts[0].ticks == 4,
+	      "a renamed count is found again");
 	annotation_destroy(annotation);
 	addresses_destroy(addresses);
 }

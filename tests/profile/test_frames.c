@@ -30,7 +30,7 @@ static void test_identity(struct frames *frames)
 	uint32_t a = frames_intern(frames, FRAME_KIND_KERNEL, "read", "[kernel]", 0x1000);
 
 	check_u64(frames_intern(frames, FRAME_KIND_KERNEL, "read", "[kernel]", 0x1000), a,
-		  "the same again");
+		  "an equal function has the same id");
 	check(frames_intern(frames, FRAME_KIND_USERLAND, "read", "[kernel]", 0x1000) != a,
 	      "other kind");
 	check(frames_intern(frames, FRAME_KIND_KERNEL, "rea", "[kernel]", 0x1000) != a,
@@ -182,10 +182,14 @@ static void test_overloads(void)
 	struct frames *frames;
 
 	must(frames_create(symbol_demangle, &frames));
-	check_string(name_of(frames, "_Z4loadi", "a"), "load", "one function has no parameters");
-	check_string(name_of(frames, "_Z4loadd", "a"), "load(double)", "an overload has them");
-	check_string(name_of(frames, "_Z4loadi", "a"), "load", "and the first keeps its name");
-	check_string(name_of(frames, "_Z4loadd", "b"), "load", "another module has its own");
+	check_string(name_of(frames, "_Z4loadi", "a"), "load",
+		     "a function without overloads is named without parameters");
+	check_string(name_of(frames, "_Z4loadd", "a"), "load(double)",
+		     "an overload is named with its parameters");
+	check_string(name_of(frames, "_Z4loadi", "a"), "load",
+		     "the first of two overloads keeps its name");
+	check_string(name_of(frames, "_Z4loadd", "b"), "load",
+		     "a function of another module is no overload");
 	check_string(name_of(frames, "_Z4loadPc", "a"), "load(char*)", "a third one");
 	check_string(name_of(frames, "camlA__f_1", "a"), "A.f", "OCaml");
 	check_string(name_of(frames, "camlA__f_2", "a"), "A.f_2", "a local function of that name");
@@ -203,12 +207,12 @@ static void test_programs(void)
 
 	must(frames_create(NULL, &frames));
 	program = frames_intern(frames, FRAME_KIND_USERLAND, "[py] main", "app.py", 3);
-	check(frames_get(frames, program)->program, "a function of a program");
+	check(frames_get(frames, program)->program, "a function of a program is marked");
 	check(!frames_get(frames, frames_intern_function(frames, &symbol))->program,
-	      "a symbol with such a name is none");
+	      "a symbol that is named like a program's function is none");
 	check(!frames_get(frames, frames_intern(frames, FRAME_KIND_KERNEL, "[py] main", "", 3))
 		       ->program,
-	      "nor is a function of the kernel");
+	      "a kernel's function that is named like a program's is none");
 	frames_destroy(frames);
 }
 

@@ -101,7 +101,8 @@ static void test_names(void)
 	check(answer->quality == NAME_OFFSET,
 	      "an address without a symbol is named by its place in the file");
 	answer = names_find(names, space, CODE, FRAME_KIND_KERNEL, false, 1);
-	check(answer->quality == NAME_UNKNOWN, "not by its place if the caller does not want that");
+	check(answer->quality == NAME_UNKNOWN,
+	      "an address is not named by its place if the caller does not want that");
 	check_string(text_of(find(space, 0x1800)), "[jit]", "code compiled at run time is [jit]");
 	answer = names_find(names, space, 0x5000, FRAME_KIND_USERLAND, true, 1);
 	check(answer->quality == NAME_UNKNOWN, "an unmapped address has no name");
@@ -135,14 +136,15 @@ static void check_places(const struct space *space)
 	uint32_t first = find(space, CODE + 0x108), second = find(space, CODE + 0x180);
 
 	names_reset_places(names);
-	check_place(first, "libx.so+0x1100", "not met since the reset: the start alone");
+	check_place(first, "libx.so+0x1100",
+		    "a function without samples since the reset has its start alone");
 	find_often(space, CODE + 0x108, 1);
 	check_place(first, "libx.so+0x1100 (0x1108)", "a place that was met once is shown");
 	find_often(space, CODE + 0x120, 500);
 	for (unsigned i = 0; i < 400; i++) /* each once or twice, at more addresses than are kept */
 		find(space, CODE + 0x100 + i % 0x20);
 	check_place(first, "libx.so+0x1100 (0x1120)", "the address that was met most often");
-	check_place(second, "libx.so+0x1180", "another function has its own");
+	check_place(second, "libx.so+0x1180", "another function has an address of its own");
 	find_often(space, CODE + 0x1bf, 2);
 	check_place(second, "libx.so+0x1180 (0x11bf)",
 		    "an address at a function's last byte belongs to it");
@@ -169,7 +171,7 @@ static void check_beginnings(const struct space *space, struct image *image)
 	answer = names_find(names, space, CODE + 0x1bf, FRAME_KIND_USERLAND, true, 1);
 	check_string(text_of(answer->frame), "main", "main() needs no symbol");
 	check(answer->quality == NAME_SYMBOL && answer->distance == 0x3f, "a name, and a place in it");
-	check_string(text_of(find(space, CODE + 0x104)), "_start", "nor does _start()");
+	check_string(text_of(find(space, CODE + 0x104)), "_start", "_start() needs no symbol");
 	check_string(text_of(find(space, CODE + 0x140)), "libx.so+0x1140", "other code does");
 	end();
 }
@@ -206,8 +208,9 @@ static void test_functions(void)
 	check_string(text_of(frame), "libx.so+0x1100", "the place where the function begins");
 	check(answer->quality == NAME_FUNCTION, "a function without a name");
 	check(find(space, CODE + 0x100) == frame && find(space, CODE + 0x120) == frame,
-	      "one frame for all addresses in it");
-	check_string(text_of(find(space, CODE + 0x1bf)), "libx.so+0x1180", "the other function");
+	      "all addresses of an unnamed function have one frame");
+	check_string(text_of(find(space, CODE + 0x1bf)), "libx.so+0x1180",
+		     "an address in the next function has its start");
 	answer = names_find(names, space, CODE + 0x140, FRAME_KIND_USERLAND, true, 1);
 	frame = answer->frame;
 	check_string(text_of(frame), "libx.so+0x1140", "behind a function: the address itself");
@@ -241,8 +244,9 @@ static void test_late(void)
 	check(names_poll(names), "the file has symbols now; nobody refers to the first image");
 	check_string(text_of(names_find_better(names, frame)), "serve",
 		     "the frame has become its function");
-	check_u64(names_find_better(names, frame + 1), frame + 1, "and no other frame has");
-	check(!names_poll(names), "then nothing is new");
+	check_u64(names_find_better(names, frame + 1), frame + 1,
+		  "a frame beside it has no better name");
+	check(!names_poll(names), "a second poll finds no new names");
 	image_unref(third);
 	end();
 }
@@ -342,7 +346,7 @@ static void test_page_comes(void)
 	profile_rename(profile, names_find_better, names);
 	check_folded(profile, "libx.so+0x1004 1|serve 4|", "samples counted before have the names");
 	add(profile, processes_find_space(processes, &task, 1 * S), FUNCTION + 16);
-	check_folded(profile, "libx.so+0x1004 1|serve 5|", "and so have new samples");
+	check_folded(profile, "libx.so+0x1004 1|serve 5|", "samples after the poll have the names");
 	profile_destroy(profile);
 	processes_destroy(processes);
 	end();

@@ -82,7 +82,7 @@ static void test_bound(void)
 		add(log, i, &i, 1);
 	sample_log_get(log, &n);
 	check_u64(n, SAMPLE_LOG_MAX_NODES - 1, "samples are kept up to the bound of chains");
-	check_u64(sample_log_lost(log), 11, "the others are counted");
+	check_u64(sample_log_lost(log), 11, "samples beyond the bound are counted");
 	sample_log_destroy(log);
 }
 
@@ -97,7 +97,8 @@ static void test_clocks(void)
 	clocks_set(&last, CLOCK_GUEST, 1340);
 	must(sample_log_create(&log));
 	check(!sample_log_tell(log, CLOCK_GUEST, 1, &told) && told == 5, "no reading at all");
-	check(sample_log_tell(log, CLOCK_DOM0, 1, &told) && told == 1, "but dom0's clock");
+	check(sample_log_tell(log, CLOCK_DOM0, 1, &told) && told == 1,
+	      "dom0's clock is told without a reading");
 	sample_log_add_clocks(log, &blind);
 	check(!sample_log_tell(log, CLOCK_GUEST, 1, &told), "a reading without the guest's clock");
 	sample_log_destroy(log);

@@ -309,9 +309,11 @@ static void check_mode(struct registers as, unsigned n_calls, const char *what)
 static void test_mode(void)
 {
 	check_mode((struct registers){ .cs = 0x33 }, 0, "a program of 64 bits");
-	check_mode((struct registers){ .cs = CS_USER_32 }, 1, "one of 32 bits below its kernel");
+	check_mode((struct registers){ .cs = CS_USER_32 }, 1,
+		   "a program of 32 bits below a kernel of 64");
 	check_mode((struct registers){ .width = WIDTH_32, .cs = 0x73 }, 1, "a kernel of 32 bits");
-	check_mode((struct registers){ .width = WIDTH_32_PAE, .cs = 0x73 }, 1, "one with PAE");
+	check_mode((struct registers){ .width = WIDTH_32_PAE, .cs = 0x73 }, 1,
+		   "a kernel of 32 bits with PAE");
 }
 
 /* The sampler learns the width after the first sample. */

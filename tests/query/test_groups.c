@@ -131,7 +131,7 @@ static void test_sorted_modules(void)
 	free(text);
 	groups_sort_modules(&groups, true, false);
 	text = groups_text(&groups);
-	check_string(text, "[kernel] 9/9\nprog 1/10\n", "and by self again");
+	check_string(text, "[kernel] 9/9\nprog 1/10\n", "modules sorted by self again");
 	free(text);
 	groups_deinit(&groups);
 	snapshot_destroy(snapshot);

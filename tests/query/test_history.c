@@ -303,7 +303,8 @@ static void test_locks(void)
 	was = forest_text(snapshot);
 	is = forest_text(back);
 	check_string(is, was, "the forest of a moment");
-	check(strstr(is, "200 x web") && strstr(is, "DEADLOCK"), "it has all waiters: %s", is);
+	check(strstr(is, "200 x web") && strstr(is, "DEADLOCK"),
+	      "the forest of a moment has all waiters: %s", is);
 	check(back->waits->n_locks == 3 && back->waits->n_lock_tasks == 4, "in %zu locks, %zu tasks",
 	      back->waits->n_locks, back->waits->n_lock_tasks);
 	check_u64(history_memory_bytes(history) - before - 2 * moment,
@@ -375,15 +376,16 @@ static void test_host(void)
 	snapshot->run->takers = calloc(1, sizeof(*snapshot->run->takers));
 	snapshot->run->takers->looks = 77;
 	history_add(history, snapshot);
-	check(history_memory_bytes(history) > before + sizeof(struct takers_table), "memory");
+	check(history_memory_bytes(history) > before + sizeof(struct takers_table),
+	      "a history counts the memory of neighbours");
 	must(history_get(history, 2, &back));
 	check_u64(back->run->takers->looks, 77, "a moment has the neighbours");
 	snapshot_destroy(back);
 	must(history_get(history, 1, &back));
-	check(!back->run->takers, "a moment before has none");
+	check(!back->run->takers, "a moment from before has no neighbours");
 	snapshot_destroy(back);
 	must(history_get_range(history, 1, 2, &back));
-	check(!back->run->takers, "nor has a range");
+	check(!back->run->takers, "a range with one table of neighbours has none");
 	snapshot_destroy(back);
 	snapshot_destroy(snapshot);
 	history_destroy(history);
@@ -422,7 +424,9 @@ static void test_shares(void)
 	stacks_add(profile, frames, 5 * SECOND, "main;write 3");
 	note(history, profile, 5, 5 * SECOND);
 	history_shares(history, 5, stacks_frame(frames, "read"), 1, percents);
-	check(percents[0] == 25, "also if there are more than before the reset: %g", percents[0]);
+	check(percents[0] == 25,
+	      "a share after a reset counts new samples, even if more than before it: %g",
+	      percents[0]);
 	history_shares(history, 5, stacks_frame(frames, "write"), 1, percents);
 	check(percents[0] == 75, "a range has all samples: %g", percents[0]);
 	history_destroy(history);

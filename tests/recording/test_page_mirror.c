@@ -108,8 +108,8 @@ static void test_who_goes(void)
 	for (uint64_t frame = 1; frame <= 3; frame++)
 		see(mirror, frame, page);
 	seen = page_mirror_update(mirror, FRAME(4), page, &lines, &first);
-	check(!seen && first.value >= 1 && first.value <= 3, "one of three goes: %d",
-	      (int)first.value);
+	check(!seen && first.value >= 1 && first.value <= 3,
+	      "one of three pages makes room for a fourth: %d", (int)first.value);
 	check_u64(count(mirror), 3, "no page has gone by itself");
 	page_mirror_remove(mirror, first);
 	check(page_mirror_update(mirror, FRAME(4), page, &lines, &next) && lines == 1,
@@ -121,7 +121,7 @@ static void test_who_goes(void)
 	seen = page_mirror_update(mirror, FRAME(5), page, &lines, &first);
 	check(!seen && first.value != next.value && first.value != 4 &&
 		      page_mirror_find(mirror, first),
-	      "neither the page that was seen again nor the new one goes: %d", (int)first.value);
+	      "neither the page seen again nor the new page makes room: %d", (int)first.value);
 	page_mirror_destroy(mirror);
 
 	mirror = create(0);

@@ -192,7 +192,7 @@ static void test_changes_meanwhile(void)
 	check_u64(play_next(&play), 20, "next sample");
 	check_u64(word_at(play.memory, DATA + 0x1000), 7,
 		  "a change that no read waited for is there for the next sample");
-	check_u64(word_at(play.memory, DATA), 5, "its word");
+	check_u64(word_at(play.memory, DATA), 5, "the changed word");
 	play_end(&play);
 }
 
@@ -395,7 +395,7 @@ static void test_late_use(void)
 	word_at(play.memory, DATA);
 	play_next(&play);
 	check(memory_read_u64(play.memory, root, DATA + 0x800, &value) && value == 2,
-	      "the same in the replay: %d", (int)value);
+	      "the replay reads what the run read: %d", (int)value);
 	play_next(&play);
 	check_u64(word_at(play.memory, DATA + 0x800), 3,
 		  "a copied page in the replay after a refresh");

@@ -509,7 +509,7 @@ static void test_states(void)
 	check_u64(got.state, SAMPLER_FAILED, "a state beyond the last one is a failure");
 	control_set_state(control, (enum sampler_state) - 1);
 	control_get_counts(control, &got);
-	check_u64(got.state, SAMPLER_FAILED, "and so is one before the first");
+	check_u64(got.state, SAMPLER_FAILED, "a state before the first one is a failure");
 	end();
 }
 

@@ -567,10 +567,12 @@ static void check_life(void)
 	check(counts.samples <= 2, "%" PRIu64 " samples", counts.samples);
 	check(made.paused_seen_ns - made.pause_ns < 250 * MS, "a pause is seen after %.0f ms",
 	      (double)(made.paused_seen_ns - made.pause_ns) / MS);
-	check(made.running_seen_ns - made.go_on_ns < 350 * MS, "its end after %.0f ms",
+	check(made.running_seen_ns - made.go_on_ns < 350 * MS,
+	      "the end of a pause is seen after %.0f ms",
 	      (double)(made.running_seen_ns - made.go_on_ns) / MS);
 	check(counts.state == SAMPLER_GUEST_AWAY && made_clock.now_ns - made.away_ns < 150 * MS,
-	      "its death after %.0f ms", (double)(made_clock.now_ns - made.away_ns) / MS);
+	      "a guest's end is seen after %.0f ms",
+	      (double)(made_clock.now_ns - made.away_ns) / MS);
 }
 
 int main(void)

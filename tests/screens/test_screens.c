@@ -363,7 +363,7 @@ static void test_first_pictures(void)
 	scene.ui->settings.interval_s = 5;
 	count_pictures(&scene, &now_ns, 5);
 	check_u64(count_pictures(&scene, &now_ns, 20), 4,
-		  "or one in each interval that the user asked for");
+		  "requests in 20 seconds at an interval of 5 seconds");
 	scene_close(&scene);
 }
 

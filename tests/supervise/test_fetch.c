@@ -409,7 +409,7 @@ static void test_server(void)
 	close(fd);
 	must(fetch_start(folder, &fetch));
 	check(wait_for_source(&own, own_source(), &fd) == FETCH_FOUND,
-	      "it has the source file %s", own_source());
+	      "the server has the source file %s", own_source());
 	check(fd >= 0 && pread(fd, text, 2, 0) == 2 && memcmp(text, "/*", 2) == 0,
 	      "the source file that the server has is this file");
 	close(fd);

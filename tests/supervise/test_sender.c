@@ -170,7 +170,7 @@ static void test_packets(void)
 	other = start_other();
 	sender_stop(sender);
 	check(waitpid(other, NULL, WNOHANG) == 0 && waitpid(-1, NULL, WNOHANG) == 0,
-	      "so it does while another process has a copy of the socket");
+	      "the process ends with its sender while another one has a copy of the socket");
 	kill(other, SIGKILL);
 	waitpid(other, NULL, 0);
 	must(sender_start(&deaf, &sender));

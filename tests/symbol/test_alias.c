@@ -73,7 +73,8 @@ int main(void)
 		check(!symbol_is_end_mark(functions[i]), "\"%s\" may be a function", functions[i]);
 	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++)
 		check_u64(symbol_name_bytes(versions[i], strlen(versions[i])), 6, versions[i]);
-	check_u64(symbol_name_bytes("memcpy@GLIBC_2.2.5", 18), 18, "another version stays");
+	check_u64(symbol_name_bytes("memcpy@GLIBC_2.2.5", 18), 18,
+		  "a version after one @ stays in the name");
 	check_u64(symbol_name_bytes("@@x", 3), 3, "a name that begins with @@ stays");
 	return tap_done();
 }

@@ -264,7 +264,7 @@ static void test_save(void)
 	setenv("HOME", "also/relative", 1);
 	check(!load(&back) && !back.sort, "settings are never read from the working directory");
 	error = ui_rc_save(&rc, where, sizeof(where));
-	check(error != NULL, "nor are they saved there: %s",
+	check(error != NULL, "settings are never saved in the working directory: %s",
 	      error ? error_message(error) : "saved");
 	error_destroy(error);
 }

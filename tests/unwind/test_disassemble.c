@@ -47,10 +47,11 @@ static void test_text(void)
 {
 	check_string(att("\x48\x8b\x44\x24\x08", 5, 0), "mov    0x8(%rsp),%rax", "a load");
 	check_string(intel("\x48\x8b\x44\x24\x08", 5, 0), "mov    rax,qword ptr [rsp+0x8]",
-		     "the same in Intel's syntax");
+		     "a load in Intel's syntax");
 	check_string(att("\x74\x10", 2, 0x1000), "je     0x1012", "a branch, with GNU's name");
 	check_string(att("\xff\xd0", 2, 0), "call   *%rax", "a call by a register has a star");
-	check_string(att("\x0f\xb6\xc0", 3, 0), "movzbl %al,%eax", "both sizes are in the name");
+	check_string(att("\x0f\xb6\xc0", 3, 0), "movzbl %al,%eax",
+		     "movzbl has both sizes in its name");
 	check_string(att("\x48\x98", 2, 0), "cltq", "AT&T's own name");
 	check_string(intel("\x48\x98", 2, 0), "cdqe", "Intel's");
 	check_string(att("\xd1\xe8", 2, 0), "shr    %eax", "a shift by one");

@@ -92,10 +92,10 @@ static void test_expressions(void)
 	check_u64(cursor.regs[REG_RBX], 0x7048, "rbx");
 	start_at(&cursor, 0x20);
 	check(step("zR", rip, sizeof(rip), &cursor) == STEP_CALLER, "rip in an expression");
-	check_u64(cursor.regs[REG_RIP], 0xa02, "its low bits are the guest's: 0");
+	check_u64(cursor.regs[REG_RIP], 0xa02, "rip in an expression has the guest's low bits: 0");
 	start_at(&cursor, 0x21);
 	check(step("zR", rip, sizeof(rip), &cursor) == STEP_CALLER, "rip in an expression");
-	check_u64(cursor.regs[REG_RIP], 0xa03, "its low bits are the guest's: 1");
+	check_u64(cursor.regs[REG_RIP], 0xa03, "rip in an expression has the guest's low bits: 1");
 }
 
 static void test_registers(void)

@@ -347,7 +347,7 @@ static void test_gap(void)
 	table.n_gaps = 1;
 	check(!go_table_read(&table, MAIN, &function),
 	      "a function whose name is missing is not read");
-	check(go_table_read(&table, WORK, &function), "the others are read");
+	check(go_table_read(&table, WORK, &function), "functions whose name is there are read");
 }
 
 static void test_no_text(void)

@@ -123,7 +123,8 @@ static void test_callback(void)
 
 static void test_twice(void)
 {
-	check_chain(CHAIN_TWICE, 0, "C;runtime.asmcgocall;" CALLED_BACK, "and once more");
+	check_chain(CHAIN_TWICE, 0, "C;runtime.asmcgocall;" CALLED_BACK,
+		    "C calls Go, which calls C");
 	made_go_put(&stopped, MADE_GO_G0 + 8 + 72 + 32, 0);
 	check_stopped("C;runtime.asmcgocall;main.work;runtime.cgocallbackg;runtime.cgocallback;"
 		      "main.main;runtime.goexit",
@@ -165,7 +166,7 @@ static void test_vdso(void)
 	static const char wanted[] = "C;runtime.nanotime1;main.main;runtime.goexit";
 
 	check_chain(CHAIN_VDSO, 0, wanted, "Go calls the vDSO");
-	check_chain(CHAIN_VDSO_1_16, 0, wanted, "the same up to Go 1.16");
+	check_chain(CHAIN_VDSO_1_16, 0, wanted, "Go up to 1.16 calls the vDSO");
 }
 
 /* --- where the stacks are --------------------------------------------------------------------- */

@@ -45,7 +45,7 @@ static void test_stop(void)
 	      "registers that lead to the page tables; TCR has 64 bits");
 	check(regs.arm64.x[13] == 0x100d && regs.arm64.elr_el1 == 0x2005 &&
 		      regs.arm64.spsr_el1 == 0x2002,
-	      "and, where 32-bit code enters the kernel, to its stack");
+	      "registers that lead to the stack where 32-bit code enters the kernel");
 	check(regs.arm64.x[0] == UINT64_MAX && regs.arm64.x[30] == UINT64_MAX,
 	      "nothing else while the guest stands still");
 }

@@ -86,7 +86,8 @@ static void test_limits(void)
 	memset(many, 'a', OOPS_NAME_BYTES - 1);
 	strcpy(many + OOPS_NAME_BYTES - 1, "+0x1/0x20 [mmmm");
 	check_u64(oops_find_places(many, places, &refused), 1, "a name of 511 bytes is a place");
-	check_u64(strlen(places[0].symbol), OOPS_NAME_BYTES - 1, "its length");
+	check_u64(strlen(places[0].symbol), OOPS_NAME_BYTES - 1,
+		  "length of the longest symbol's name");
 	memset(many, 'a', OOPS_NAME_BYTES);
 	strcpy(many + OOPS_NAME_BYTES, "+0x1/0x20 [mmmm");
 	check_none(many, 1);

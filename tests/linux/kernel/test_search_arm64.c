@@ -108,9 +108,10 @@ static void test_runstate(void)
 	check_runstate(stolen, sizeof(stolen[0]) * 5, false, "the state is not read");
 	memcpy(code, stolen, sizeof(code));
 	code[7] = 0xb8616860; /* ldr w0, [x3, x1] */
-	check_runstate(code, sizeof(code), false, "another area than the CPU's");
+	check_runstate(code, sizeof(code), false,
+		       "the state in another area than the CPU's is not found");
 	code[7] = 0xb8606820; /* ldr w0, [x1, x0] */
-	check_runstate(code, sizeof(code), true, "the other way round");
+	check_runstate(code, sizeof(code), true, "the state by swapped registers is found");
 	code[5] = 0xd65f03c0; /* ret */
 	check_runstate(code, sizeof(code), false, "behind the function's end");
 	put_word(TABLE, FRAMES << 12);
@@ -150,10 +151,10 @@ static void test_entry_task(void)
 	check_entry_task(entry, true, "__entry_task");
 	memcpy(code, entry, sizeof(code));
 	code[5] = 0xd518411b; /* msr sp_el0, x27 */
-	check_entry_task(code, false, "another value becomes SP_EL0");
+	check_entry_task(code, false, "a value that does not become SP_EL0 is not __entry_task");
 	memcpy(code, entry, sizeof(code));
 	code[4] = 0xf8746b7c; /* ldr x28, [x27, x20] */
-	check_entry_task(code, false, "its address is not known");
+	check_entry_task(code, false, "a value at an unknown address is not __entry_task");
 	put_word(TABLE, FRAMES << 12);
 	check_entry_task(entry, false, "the CPU's area is not in memory");
 }
@@ -209,7 +210,8 @@ int main(void)
 	check_found(other, sizeof(other), 0, "no list is there");
 	check_found(unknown, sizeof(unknown), 0, "a register that nothing is known of");
 	put_word(FIRST + 8, BASE + FIRST);
-	check_found(anchor, sizeof(anchor), 0, "its first member does not lead back");
+	check_found(anchor, sizeof(anchor), 0,
+		    "a list whose first member does not lead back is not found");
 	begin();
 	put_word(LIST, BASE + LIST);
 	put_word(LIST + 8, BASE + LIST);

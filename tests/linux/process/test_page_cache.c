@@ -421,7 +421,7 @@ static void test_many_frames(struct fixture *fixture)
 	made_xa_slot(fixture->made, nodes[1], 63, made_folio(fixture->made, 127, 1, &memory));
 	check_u64(count_same_frames(fixture, 2 * XARRAY_NODE_SLOTS), 2 * XARRAY_NODE_SLOTS,
 		  "the frames of many pages are those of each");
-	check_u64(count_same_frames(fixture, 3), 3, "those of a few pages, too");
+	check_u64(count_same_frames(fixture, 3), 3, "the frames of a few pages are those of each");
 	made_linux_destroy(fixture->made);
 }
 
