@@ -260,30 +260,36 @@ static void takers_take(struct takers *takers, struct takers_vcpu *vcpu, size_t 
 	vcpu->by_ns[index] += ns;
 }
 
+/* A vCPU of the guest in the two looks at an interval's ends. */
+struct takers_interval {
+	const struct host_look *before, *now;
+	const struct host_vcpu *last, *own; /* the vCPU in BEFORE and in NOW */
+};
+
 /*
- * Divides WAITED_NS of the vCPU NOW among those that ran on its CPUs, in proportion to what each of
- * them ran there. OTHERS_NS is what they ran there in all.
+ * Gives each domain that ran on the CPUs where the vCPU was FACTOR times what the domain ran there.
  */
 static void takers_share_out(struct takers *takers, struct takers_vcpu *vcpu,
-			     const struct host_vcpu *own_before, const struct host_vcpu *own,
-			     const struct host_look *before, const struct host_look *now,
-			     double factor)
+			     const struct takers_interval *interval, double factor)
 {
+	const struct host_look *now = interval->now;
+
 	for (size_t i = 0; i < now->n_domains; i++) {
 		const struct host_domain *domain = &now->domains[i];
-		const struct host_domain *was = host_look_find(before, domain->domid);
+		const struct host_domain *was = host_look_find(interval->before, domain->domid);
 		double taken_ns = 0;
 
 		for (size_t j = 0; j < domain->n; j++) {
 			const struct host_vcpu *other = &now->vcpus[domain->first + j];
-			const struct host_vcpu *last = takers_find_vcpu(before, was, other);
+			const struct host_vcpu *last =
+				takers_find_vcpu(interval->before, was, other);
 			double ran_ns = takers_ran_ns(last, other);
 
-			if (other == own || !(ran_ns > 0))
+			if (other == interval->own || !(ran_ns > 0))
 				continue;
 			taken_ns += ran_ns *
-				    (takers_part_on(last, other, own_before->cpu) +
-				     takers_part_on(last, other, own->cpu)) /
+				    (takers_part_on(last, other, interval->last->cpu) +
+				     takers_part_on(last, other, interval->own->cpu)) /
 				    2;
 		}
 		if (taken_ns > 0)
@@ -308,19 +314,19 @@ static double takers_others_ns(const struct takers *takers, const struct host_vc
 	return all_ns > own_ns ? all_ns - own_ns : 0;
 }
 
-static void takers_update_longest(struct takers_vcpu *vcpu, const struct host_look *before,
-				  const struct host_look *now, const struct host_vcpu *last,
-				  const struct host_vcpu *own)
+static void takers_update_longest(struct takers_vcpu *vcpu, const struct takers_interval *interval)
 {
+	const struct host_vcpu *last = interval->last, *own = interval->own;
+	uint64_t now_ns = interval->now->time_ns;
 	bool waits = last->state == VCPU_RUNNABLE && own->state == VCPU_RUNNABLE &&
 		     last->cpu_ns == own->cpu_ns;
 
 	if (!waits)
 		vcpu->waits_since_ns = 0;
 	else if (!vcpu->waits_since_ns)
-		vcpu->waits_since_ns = before->time_ns;
-	if (waits && now->time_ns - vcpu->waits_since_ns > vcpu->longest_ns)
-		vcpu->longest_ns = now->time_ns - vcpu->waits_since_ns;
+		vcpu->waits_since_ns = interval->before->time_ns;
+	if (waits && now_ns - vcpu->waits_since_ns > vcpu->longest_ns)
+		vcpu->longest_ns = now_ns - vcpu->waits_since_ns;
 }
 
 static bool takers_is_beside_looker(const struct takers *takers, const struct host_vcpu *vcpu)
@@ -349,10 +355,10 @@ static double takers_settle(struct takers_vcpu *vcpu, double waited_ns, double o
 }
 
 static void takers_add_vcpu(struct takers *takers, struct takers_vcpu *vcpu,
-			    const struct host_look *before, const struct host_look *now,
-			    const struct host_vcpu *last, const struct host_vcpu *own)
+			    const struct takers_interval *interval)
 {
-	double span_ns = (double)(now->time_ns - before->time_ns);
+	const struct host_vcpu *last = interval->last, *own = interval->own;
+	double span_ns = (double)(interval->now->time_ns - interval->before->time_ns);
 	double ran_ns = fmin(takers_ran_ns(last, own), span_ns), waited_ns, others_ns, given_ns;
 	bool beside = takers_is_beside_looker(takers, last) || takers_is_beside_looker(takers, own);
 	double nobody_ns;
@@ -362,7 +368,7 @@ static void takers_add_vcpu(struct takers *takers, struct takers_vcpu *vcpu,
 	if (last->state == VCPU_OFFLINE || own->state == VCPU_OFFLINE)
 		return;
 	takers_count_state(vcpu, own);
-	takers_update_longest(vcpu, before, now, last, own);
+	takers_update_longest(vcpu, interval);
 	others_ns = takers_others_ns(takers, last, own, ran_ns);
 	waited_ns = beside ? takers_waited_beside_ns(vcpu, span_ns, ran_ns)
 			   : takers_waited_ns(vcpu, last, own, span_ns, ran_ns);
@@ -374,7 +380,7 @@ static void takers_add_vcpu(struct takers *takers, struct takers_vcpu *vcpu,
 	taken_add(&takers->steal_ns, waited_ns);
 	takers->batch_ns += waited_ns;
 	if (given_ns > 0)
-		takers_share_out(takers, vcpu, last, own, before, now, given_ns / others_ns);
+		takers_share_out(takers, vcpu, interval, given_ns / others_ns);
 	if (nobody_ns > 0)
 		takers_take(takers, vcpu, takers_find_or_add(takers, TAKER_XEN, UINT32_MAX),
 			    nobody_ns);
@@ -402,9 +408,10 @@ void takers_add(struct takers *takers, const struct host_look *before, const str
 	/* A guest that somebody has paused does not wait for a CPU. */
 	for (unsigned i = 0; i < takers->n_vcpus && !domain->paused && !last->paused; i++)
 		if (i < last->n)
-			takers_add_vcpu(takers, &takers->vcpus[i], before, now,
-					&before->vcpus[last->first + i],
-					&now->vcpus[domain->first + i]);
+			takers_add_vcpu(takers, &takers->vcpus[i],
+					&(struct takers_interval){
+						before, now, &before->vcpus[last->first + i],
+						&now->vcpus[domain->first + i] });
 	if (now->time_ns >= takers->batch_until_ns) {
 		takers_end_batch(takers);
 		takers->batch_until_ns = now->time_ns + TAKERS_BATCH_NS;
