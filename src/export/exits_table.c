@@ -111,8 +111,11 @@ struct xtop_error *export_exits_table(const struct snapshot *snapshot,
 		options->title, (double)sum.count * 1e9 / span_ns, 100 * sum.ns / span_ns,
 		table->records, table->lost, span_ns / 1e9,
 		table->lost ? "; rates are of what was seen" : "");
-	fprintf(file, "%10s  %5s  %7s  %7s  %7s  %s\n", "Rate", "Time", "Mean us", "p99 us",
-		"Longest", "Reason, and who causes it");
+	if (!table->n_rows)
+		fputs(EXITS_NONE "\n", file);
+	else
+		fprintf(file, "%10s  %5s  %7s  %7s  %7s  %s\n", "Rate", "Time", "Mean us", "p99 us",
+			"Longest", "Reason, and who causes it");
 	for (size_t i = 0; i < table->n_rows; i++) {
 		const struct exits_row *row = &table->rows[i];
 		const struct exits_weight *weight =

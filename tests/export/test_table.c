@@ -146,6 +146,33 @@ static void test_long(void)
 	snapshot_destroy(snapshot);
 }
 
+/* Xen on arm64 traces no exits: a line says so, and wake-ups are known. */
+static void test_no_exits(void)
+{
+	static const char *const stacks[] = { "main 1", NULL };
+	struct snapshot *snapshot = stacks_snapshot(frames, stacks);
+	struct table_options options = { .title = "t" };
+	struct exits_table *table = exits_table_create(1, 0, 0);
+	char *text;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	table->span_ns = table->live_span_ns = 1e9;
+	table->records = 120;
+	table->wakes[0] = (struct exits_wakes){ .count = 20, .ns = 50000, .longest_ns = 9000 };
+	snapshot->run->exits = table;
+	must(export_exits_table(snapshot, &options, file));
+	fclose(file);
+	check_string(text,
+		     "t: exits 0.0 a second, 0.0 % of a CPU in Xen, records 120, lost 0, seen 1.0 s\n"
+		     "no exit was traced (Xen on arm64 traces none)\n"
+		     "vCPU     Wakes  Mean us   p50 us   p99 us  Longest  Who ran then\n"
+		     "   0        20      2.5      0.0      0.0      9.0  dom0\n\n",
+		     "no exits");
+	free(text);
+	snapshot_destroy(snapshot);
+}
+
 int main(void)
 {
 	must(frames_create(NULL, &frames));
@@ -153,6 +180,7 @@ int main(void)
 	test_empty();
 	test_processes();
 	test_long();
+	test_no_exits();
 	frames_destroy(frames);
 	return tap_done();
 }

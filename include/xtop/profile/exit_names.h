@@ -9,6 +9,8 @@
 #include "xtop/profile/exits.h"
 
 #define EXIT_NAME_BYTES 64
+/* What is said where Xen traces, and no exit came. */
+#define EXITS_NONE "no exit was traced (Xen on arm64 traces none)"
 
 /* Writes "MSR write 0x80b APIC_EOI" to TEXT, and returns TEXT. */
 const char *exit_name(const struct exit_reason *reason, char text[EXIT_NAME_BYTES]);

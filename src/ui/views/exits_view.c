@@ -465,7 +465,7 @@ static void exits_draw_summary(const struct view_exits *exits, const struct ui_m
 		100 * exits->sum.ns / span_ns);
 	if (!table->n_rows)
 		canvas_put(canvas, row, at, canvas_columns(canvas) - at, STYLE_NOTICE,
-			   " · no exit was traced (Xen on arm64 traces none)");
+			   " · " EXITS_NONE);
 	else if (table->lost)
 		canvas_printf(canvas, row, at, STYLE_NOTICE, ", of what was seen · %s records lost",
 			      format_count(table->lost, lost));
