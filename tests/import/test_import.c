@@ -86,9 +86,9 @@ static void test_kinds(void)
 	struct read read = read_text("httpd;main;vfs_read_[k] 3\ngzip;main;f_[j] 2\nswapper 5\n");
 
 	check(kind_of(&read, "httpd") == FRAME_KIND_OWNER, "the first name is the process");
-	check(kind_of(&read, "main") == FRAME_KIND_FUNCTION, "main: a function");
-	check(kind_of(&read, "vfs_read") == FRAME_KIND_KERNEL, "vfs_read_[k]: the kernel's");
-	check(kind_of(&read, "f") == FRAME_KIND_USERLAND, "f_[j]: a program's");
+	check(kind_of(&read, "main") == FRAME_KIND_FUNCTION, "main is a function");
+	check(kind_of(&read, "vfs_read") == FRAME_KIND_KERNEL, "vfs_read_[k] is the kernel's");
+	check(kind_of(&read, "f") == FRAME_KIND_USERLAND, "f_[j] is a program's");
 	check(kind_of(&read, "swapper") == FRAME_KIND_FUNCTION, "the only name: a function");
 	check_u64(read.snapshot->resolver.samples, 10, "samples");
 	check(!read.snapshot->run && read.snapshot->at_end,
@@ -111,8 +111,9 @@ static void test_kinds(void)
 	check(kind_of(&read, "a") == FRAME_KIND_FUNCTION, "two of five share f: functions");
 	read_close(&read);
 	read = read_text("p;[truncated];a 3\nq;[unknown] 2\n");
-	check(read.snapshot->resolver.weight_truncated == 3, "truncated");
-	check(read.snapshot->resolver.weight_unknown == 2, "unknown");
+	check(read.snapshot->resolver.weight_truncated == 3,
+	      "weight below [truncated] counts as truncated");
+	check(read.snapshot->resolver.weight_unknown == 2, "weight in [unknown] counts as unknown");
 	read_close(&read);
 }
 
@@ -237,8 +238,8 @@ static void test_pprof(void)
 		printf("# %s\n", error_message(read.error));
 	} else {
 		check_string(import_get_format(read.import), "pprof", "format");
-		check(kind_of(&read, "vfs_read") == FRAME_KIND_KERNEL, "the kernel's");
-		check(kind_of(&read, "inner") == FRAME_KIND_USERLAND, "a program's");
+		check(kind_of(&read, "vfs_read") == FRAME_KIND_KERNEL, "vfs_read is the kernel's");
+		check(kind_of(&read, "inner") == FRAME_KIND_USERLAND, "inner is a program's");
 		check(kind_of(&read, "httpd") == FRAME_KIND_OWNER, "the label is the process");
 		check(read.snapshot->total_weight == 9.5, "ticks: %g",
 		      read.snapshot->total_weight);
@@ -351,7 +352,8 @@ static void test_bounded(void)
 	read = read_bytes(text, (size_t)(at - text));
 	check(!read.error, "%zu MB are read", (size_t)(at - text) >> 20);
 	check_u64(read.snapshot->resolver.samples, IMPORT_MAX_NODES + 1000 + 100000, "samples");
-	check(read.snapshot->total_weight == IMPORT_MAX_NODES + 1000 + 100000, "weight");
+	check(read.snapshot->total_weight == IMPORT_MAX_NODES + 1000 + 100000,
+	      "all weight is read");
 	check(read.snapshot->n_nodes <= IMPORT_MAX_NODES, "nodes are bounded");
 	check(read.snapshot->resolver.evicted_nodes > 0, "what was left out is counted");
 	check(kind_of(&read, "heavy") == FRAME_KIND_FUNCTION, "the heaviest stack is there");

@@ -118,7 +118,8 @@ static void test_strings(void)
 	check(!memory_read_string(memory, root, DATA + 0x5000, string, sizeof(string)),
 	      "a string in a missing page");
 	check_string(string, "", "text of a string in a missing page");
-	check(!memory_read_string(memory, root, DATA, string, 0), "a buffer of no bytes");
+	check(!memory_read_string(memory, root, DATA, string, 0),
+	      "no string is read into a buffer of no bytes");
 	check(memory_read_string(memory, root, DATA, string, 1) && !string[0],
 	      "a buffer for the NUL only");
 	made_put(made, root, LAST + 0xffe, "xy", 2);
@@ -421,7 +422,7 @@ static void test_kept_places(void)
 	first = *made_entry(made, root, DATA, 1);
 	second = *made_entry(made, root, DATA + 0x1000, 1);
 	frame = FRAME((*made_entry(made, root, DATA, 2) & ~PTE_NX) >> GUEST_PAGE_SHIFT);
-	check(memory_read_u64(memory, root, DATA, &value) && value == 1, "a page");
+	check(memory_read_u64(memory, root, DATA, &value) && value == 1, "a page is read");
 	*made_entry(made, root, DATA, 1) = second;
 	check(memory_read_u64(memory, root, DATA, &value) && value == 1,
 	      "a page stays known when its table changes");
@@ -431,7 +432,8 @@ static void test_kept_places(void)
 	      "a page whose table was corrected");
 	*made_entry(made, root, DATA, 1) = first;
 	memory_refresh(memory);
-	check(memory_read_u64(memory, root, DATA, &value) && value == 1, "after a refresh");
+	check(memory_read_u64(memory, root, DATA, &value) && value == 1,
+	      "the page is read again after a refresh");
 	end();
 }
 
@@ -524,7 +526,7 @@ static void test_roots(void)
 	la57 = made_root_la57(made);
 	made_put_u64(made, la57, 0xff11000012345678, 4);
 	check(memory_read_u64(memory, la57, 0xff11000012345678, &value) && value == 4,
-	      "five levels");
+	      "a word is read through five levels");
 	check(!memory_read_u64(memory, root, 0xff11000012345678, &value),
 	      "with four levels this is no address");
 	end();

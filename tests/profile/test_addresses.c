@@ -33,10 +33,10 @@ static void test_sums(void)
 	annotation = get(addresses, 7, 9 * SECOND);
 	check_u64(annotation->n_counts, 2, "addresses of one function");
 	check(annotation->counts[0].distance == 0x10 && annotation->counts[0].ticks == 2,
-	      "ascending");
+	      "counts ascend by distance");
 	check(annotation->counts[1].ticks == 4 && annotation->counts[1].samples == 2 &&
 		      annotation->counts[1].live == 4,
-	      "summed, without decay");
+	      "samples of one instruction are summed, without decay");
 	annotation_destroy(annotation);
 	addresses_reset(addresses);
 	annotation = get(addresses, 7, 9 * SECOND);

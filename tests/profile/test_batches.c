@@ -50,7 +50,7 @@ static void test_blocks(void)
 	check(batches_get_effect(batches, ALWAYS, false) > 20, "a burst at the end: effect %g",
 	      batches_get_effect(batches, ALWAYS, false));
 	batches_reset(batches);
-	check(batches_get_worth(batches, false).batches == 0, "reset");
+	check(batches_get_worth(batches, false).batches == 0, "a reset forgets the batches");
 	check(batches_get_effect(batches, EVEN, false) == 1, "reset: nothing is known");
 	batches_destroy(batches);
 }
@@ -65,7 +65,8 @@ static void test_turns(void)
 		batches_begin(batches, i * (SECOND / 100), 1);
 		batches_count(batches, i % 2 ? EVEN : ALWAYS);
 	}
-	check(batches_get_effect(batches, EVEN, false) == 1, "taking turns");
+	check(batches_get_effect(batches, EVEN, false) == 1,
+	      "a function at every other tick has a design effect of 1");
 	batches_destroy(batches);
 }
 

@@ -171,7 +171,7 @@ static void make_sample(uint64_t rip, uint64_t caller, uint64_t outer)
 	made.words[1] = caller;
 	made.words[2] = 0;
 	made.words[3] = outer;
-	check(sample_check(&made, sizeof(made)), "a sample");
+	check(sample_check(&made, sizeof(made)), "the made sample is valid");
 }
 
 static struct crash_report *make(void)
@@ -248,8 +248,9 @@ static void test_vcpus(void)
 	check(is(crash, at + 2, CRASH_DETAIL,
 		 "  rip ffffffff81000010  rsp ffffc90000003000  rflags 0000000000000000"),
 	      "registers");
-	check(is(crash, at + 9, CRASH_DETAIL, "  panic+0x10/0x100"), "where it is");
-	check(is(crash, at + 10, CRASH_DETAIL, "  sysrq_handle_crash+0x20/0x100"), "its caller");
+	check(is(crash, at + 9, CRASH_DETAIL, "  panic+0x10/0x100"), "a vCPU has its function");
+	check(is(crash, at + 10, CRASH_DETAIL, "  sysrq_handle_crash+0x20/0x100"),
+	      "a vCPU has its function's caller");
 	check(is(crash, at + 11, CRASH_DETAIL, "  ext4_sync_fs+0x20/0x100 [ext4]"),
 	      "a module's function");
 	crash_destroy(crash);
@@ -283,7 +284,7 @@ static void test_tasks(void)
 	at = crash->parts[CRASH_TASKS];
 	check(is(crash, at, CRASH_HEADING, "Tasks on no CPU"), "a heading");
 	check(is(crash, at + 1, CRASH_OWNER, "pid 7  R  init"), "a task that waits for a CPU");
-	check(!strcmp(crash_get_line(crash, at + 2), "  panic+0x10/0x100"), "and its stack");
+	check(!strcmp(crash_get_line(crash, at + 2), "  panic+0x10/0x100"), "a task has its stack");
 	check(find(crash, "pid 7  S  init") > 0 && find(crash, "pid 7  D  init") > 0 &&
 		      find(crash, "pid 7  I  init") > 0 && find(crash, "pid 7  T  init") > 0,
 	      "all states");

@@ -32,13 +32,13 @@ static void test_identity(struct frames *frames)
 	check_u64(frames_intern(frames, FRAME_KIND_KERNEL, "read", "[kernel]", 0x1000), a,
 		  "an equal function has the same id");
 	check(frames_intern(frames, FRAME_KIND_USERLAND, "read", "[kernel]", 0x1000) != a,
-	      "other kind");
+	      "a function of another kind is another frame");
 	check(frames_intern(frames, FRAME_KIND_KERNEL, "rea", "[kernel]", 0x1000) != a,
-	      "other name");
+	      "a function with another name is another frame");
 	check(frames_intern(frames, FRAME_KIND_KERNEL, "read", "ext4", 0x1000) != a,
-	      "other module");
+	      "a function of another module is another frame");
 	check(frames_intern(frames, FRAME_KIND_KERNEL, "read", "[kernel]", 0x1001) != a,
-	      "other address");
+	      "a function at another address is another frame");
 	check(frames_intern(frames, FRAME_KIND_KERNEL, NULL, "[kernel]", 0x1000) != a, "no name");
 	check(frames_intern(frames, FRAME_KIND_KERNEL, "[unknown]", "[kernel]", 0x1000) !=
 		      frames_intern(frames, FRAME_KIND_KERNEL, NULL, "[kernel]", 0x1000),

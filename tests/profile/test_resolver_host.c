@@ -178,29 +178,33 @@ static void test_damage(void)
 
 	check(recorded_trace_decode(&trace.note, sizeof(trace), &domid, &chunk) &&
 		      chunk.size_bytes == 8,
-	      "a whole note of a trace");
+	      "a whole note of a trace is decoded");
 	check(!recorded_trace_decode(&trace.note, sizeof(trace) - 8, &domid, &chunk),
-	      "more bytes than there are");
+	      "a note with fewer bytes than it says is refused");
 	check(!recorded_trace_decode(&trace.note, sizeof(trace.note) + 8, &domid, &chunk),
-	      "no room for the head");
+	      "a note of a trace without room for its head is refused");
 	trace.trace.size_bytes = UINT32_MAX;
 	check(!recorded_trace_decode(&trace.note, sizeof(trace), &domid, &chunk),
-	      "more bytes than a chunk may have");
+	      "a note with more bytes than a chunk is refused");
 	takers->table.n_takers = TAKERS_MAX;
 	memset(takers->table.failure, '\033', sizeof(takers->table.failure));
-	check(recorded_takers_decode(&takers->note, sizeof(*takers), &table), "a full table");
+	check(recorded_takers_decode(&takers->note, sizeof(*takers), &table),
+	      "a full table is decoded");
 	check(strspn(table.failure, "_") == sizeof(table.failure) - 1 &&
 		      !table.failure[sizeof(table.failure) - 1],
 	      "a failure of escapes without an end");
 	takers->table.failure[0] = '\0';
 	check(!recorded_takers_decode(&takers->note, 8 + RECORDING_TAKERS_BYTES + 128, &table),
-	      "more takers than there are bytes");
+	      "a note with more takers than bytes is refused");
 	takers->table.n_takers = TAKERS_MAX + 1;
-	check(!recorded_takers_decode(&takers->note, sizeof(*takers), &table), "too many takers");
+	check(!recorded_takers_decode(&takers->note, sizeof(*takers), &table),
+	      "a note with too many takers is refused");
 	takers->table.n_takers = 0;
 	takers->table.n_vcpus = UINT32_MAX;
-	check(!recorded_takers_decode(&takers->note, sizeof(*takers), &table), "too many vCPUs");
-	check(!recorded_takers_decode(&takers->note, 16, &table), "no room for the head");
+	check(!recorded_takers_decode(&takers->note, sizeof(*takers), &table),
+	      "a note with too many vCPUs is refused");
+	check(!recorded_takers_decode(&takers->note, 16, &table),
+	      "a note of takers without room for its head is refused");
 	free(takers);
 }
 

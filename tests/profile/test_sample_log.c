@@ -96,7 +96,8 @@ static void test_clocks(void)
 	clocks_set(&first, CLOCK_GUEST, 1100);
 	clocks_set(&last, CLOCK_GUEST, 1340);
 	must(sample_log_create(&log));
-	check(!sample_log_tell(log, CLOCK_GUEST, 1, &told) && told == 5, "no reading at all");
+	check(!sample_log_tell(log, CLOCK_GUEST, 1, &told) && told == 5,
+	      "the guest's clock is not told without a reading");
 	check(sample_log_tell(log, CLOCK_DOM0, 1, &told) && told == 1,
 	      "dom0's clock is told without a reading");
 	sample_log_add_clocks(log, &blind);

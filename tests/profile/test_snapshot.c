@@ -29,9 +29,9 @@ static void test_slot(void)
 	check(!snapshot_take(slot), "a new slot has no snapshot");
 	snapshot_request(slot);
 	snapshot_request(slot);
-	check(snapshot_wanted(slot), "asked");
+	check(snapshot_wanted(slot), "the resolver sees the request");
 	snapshot_publish(slot, numbered(1));
-	check(!snapshot_wanted(slot), "answered");
+	check(!snapshot_wanted(slot), "a published snapshot answers the request");
 	snapshot_publish(slot, numbered(2));
 	taken = snapshot_take(slot);
 	check_u64(taken->sequence, 2, "the reader takes the newest snapshot");

@@ -61,7 +61,7 @@ static void test_passes(void)
 {
 	begin();
 	turns = 0;
-	check(poll_at(100 * S) && !poll_at(100 * S + 400 * MS), "a pass in each period");
+	check(poll_at(100 * S) && !poll_at(100 * S + 400 * MS), "one pass begins in each period");
 	check(poll_at(100 * S + 500 * MS), "the next pass begins a period later");
 	guest.answer = OS_WAITS_MORE;
 	check(!waits_is_torn(waits, 101 * S), "both passes are whole");

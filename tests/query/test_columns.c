@@ -19,11 +19,11 @@ static void test_names(void)
 		check(columns[i].id == i, "%s stands at its id", columns[i].name);
 		check(column_find(columns[i].name) == &columns[i], "%s is found", columns[i].name);
 	}
-	check(column_find("c") == &columns[COLUMN_CHILDREN], "unique prefix");
-	check(column_find("SYM") == &columns[COLUMN_SYMBOL], "any case");
-	check(!column_find("s"), "ambiguous prefix");
-	check(!column_find(""), "empty");
-	check(!column_find("selfish"), "longer than any name");
+	check(column_find("c") == &columns[COLUMN_CHILDREN], "a unique prefix finds a column");
+	check(column_find("SYM") == &columns[COLUMN_SYMBOL], "a name in capitals finds a column");
+	check(!column_find("s"), "an ambiguous prefix finds none");
+	check(!column_find(""), "an empty name finds none");
+	check(!column_find("selfish"), "a name that is too long finds none");
 }
 
 static void check_cell(const struct column_context *context, enum column_id id,

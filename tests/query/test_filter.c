@@ -33,8 +33,8 @@ static void test_match(void)
 {
 	uint32_t f = frames_intern(frames, FRAME_KIND_USERLAND, "_Z4workv", "libWork.so", 1);
 
-	check(matches("work\\(", f), "demangled name");
-	check(matches("^_Z4", f), "raw name");
+	check(matches("work\\(", f), "the demangled name matches");
+	check(matches("^_Z4", f), "the raw name matches");
 	check(matches("libwork", f), "module; without capitals upper and lower case are the same");
 	check(matches("libWork", f), "capitals that are there");
 	check(!matches("LibWork", f), "capitals that are not there");
@@ -95,7 +95,7 @@ static void test_greedy(void)
 		wide[i] = "name|"[i % 5];
 	wide[19999] = '\0';
 	error = filter_create(wide, &filter);
-	check(!error, "4,000 names side by side");
+	check(!error, "4,000 names side by side are accepted");
 	filter_destroy(filter);
 	free(deep);
 	free(wide);

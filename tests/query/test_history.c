@@ -313,7 +313,7 @@ static void test_locks(void)
 		  "memory of locks");
 	snapshot_destroy(back);
 	must(history_get(history, 1, &back));
-	check(!back->waits, "a moment without locks");
+	check(!back->waits, "a moment without locks has no waits");
 	snapshot_destroy(back);
 	must(history_get_range(history, 1, 2, &back));
 	check(!back->waits->locks && !back->waits->n_lock_tasks, "a range has no locks");
@@ -473,7 +473,7 @@ static void test_large(void)
 	      stacks_broken(back) ? stacks_broken(back) : "yes");
 	check_u64(back->nodes[0].children_total, snapshot->nodes[0].children_total,
 		  "no weight is lost");
-	check(back->n_frames == snapshot->n_frames, "names");
+	check(back->n_frames == snapshot->n_frames, "a moment has all names");
 	snapshot_destroy(back);
 	snapshot_destroy(snapshot);
 	history_destroy(history);

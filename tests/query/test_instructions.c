@@ -30,9 +30,10 @@ static void test_rows(void)
 	check_u64(instructions.rows[15].target, 0, "a call has its target");
 	check_u64(instructions_hottest(&instructions, false), 12,
 		  "the hottest instruction is found");
-	check(instructions_percent(annotation, &instructions.rows[7], false) == 30, "live percent");
+	check(instructions_percent(annotation, &instructions.rows[7], false) == 30,
+	      "an instruction has its live percent");
 	check(instructions_percent(annotation, &instructions.rows[7], true) == 25,
-	      "percent since start");
+	      "an instruction has its percent since start");
 	check(instructions_rest(&instructions, annotation, false) == 3,
 	      "3 %% are at no instruction that is counted");
 	instructions_deinit(&instructions);

@@ -31,7 +31,7 @@ static void test_newcombe(void)
 		struct interval_side b = side(published[i].b, published[i].m);
 		struct interval interval = interval_of_difference(&a, &b);
 
-		check(interval.known, "known");
+		check(interval.known, "the interval is known");
 		check_near(interval.low, published[i].low, 0.00006, "low");
 		check_near(interval.high, published[i].high, 0.00006, "high");
 	}
@@ -53,7 +53,8 @@ static void test_chance(void)
 	}
 	now = side(0, 100000);
 	base = side(50000, 100000);
-	check(interval_of_difference(&now, &base).chance < 1e-100, "half of all went");
+	check(interval_of_difference(&now, &base).chance < 1e-100,
+	      "a share that fell from a half to 0 is no chance");
 	now = base;
 	check_near(interval_of_difference(&now, &base).chance, 1, 1e-9, "equal shares");
 }
@@ -78,10 +79,10 @@ static void test_effect(void)
 	check_near((four.high - four.low) / (quarter.high - quarter.low), 2.228 / 1.960, 0.01,
 		   "few batches");
 	a.batches = 3;
-	check(!interval_of_difference(&a, &b).known, "too few batches");
+	check(!interval_of_difference(&a, &b).known, "an interval of too few batches is not known");
 	a = side(0, 1);
 	a.samples = 0;
-	check(!interval_of_difference(&a, &b).known, "no samples");
+	check(!interval_of_difference(&a, &b).known, "an interval without samples is not known");
 }
 
 /* Y. Benjamini, Y. Hochberg, J. R. Statist. Soc. B 57 (1995), §4.1: four of fifteen. */
@@ -93,8 +94,8 @@ static void test_many(void)
 
 	check_near(interval_find_limit(chances, 15, 0.05), 0.0095, 0,
 		   "the largest significant chance");
-	check(interval_find_limit(one, 1, 0.05) < 0, "none");
-	check(interval_find_limit(NULL, 0, 0.05) < 0, "no functions");
+	check(interval_find_limit(one, 1, 0.05) < 0, "one large chance is not significant");
+	check(interval_find_limit(NULL, 0, 0.05) < 0, "no functions have no significant chance");
 }
 
 int main(void)

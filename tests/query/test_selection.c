@@ -25,7 +25,8 @@ static void check_selection(struct selection selection, const char *expected, co
 	must(selection_apply(&selection, snapshot, &selected));
 	broken = stacks_broken(&selected);
 	check(!broken, "%s is sound: %s", what, broken ? broken : "yes");
-	check(selected.total_weight == selected.nodes[0].children_total, "total weight");
+	check(selected.total_weight == selected.nodes[0].children_total,
+	      "the total weight is the root's");
 	text = stacks_tree(&selected);
 	check_string(text, expected, what);
 	free(text);
@@ -44,7 +45,7 @@ static void test_cgroup(void)
 	struct snapshot selected;
 	char *text;
 
-	check(!selection_is_all(&selection), "a control group alone");
+	check(!selection_is_all(&selection), "a selection of a control group is not all");
 	must(selection_apply(&selection, snapshot, &selected));
 	text = stacks_tree(&selected);
 	check_string(text,

@@ -106,7 +106,7 @@ static void test_groups(void)
 	groups_deinit(&groups);
 	must(groups_build_modules(snapshot, true, &groups));
 	check_string(groups.rows[0].name, "[kernel]", "the module with most ticks is first");
-	check(groups.rows[0].weights.self_ticks == 60, "60 ticks");
+	check(groups.rows[0].weights.self_ticks == 60, "the first module has 60 ticks");
 	groups_deinit(&groups);
 }
 
@@ -148,7 +148,8 @@ static void test_filter(void)
 	struct filter *filter;
 
 	must(filter_create("dear", &filter));
-	check(filter_weights(filter, snapshot).children_ticks == 60, "a filter's weight");
+	check(filter_weights(filter, snapshot).children_ticks == 60,
+	      "a filter's weight is counted in ticks");
 	must(functions_build(snapshot, filter, false, &table));
 	check(table.whole.children_ticks == 60 && table.whole.children_total == 2,
 	      "the table of matching stacks");

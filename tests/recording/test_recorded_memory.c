@@ -245,7 +245,7 @@ static void test_bulk(void)
 	play_next(&play);
 	check_u64(memory_read_bulk(play.memory, root, TABLE + 8, again, size_bytes - 16), there,
 		  "played");
-	check(memcmp(live, again, size_bytes - 16) == 0, "every byte");
+	check(memcmp(live, again, size_bytes - 16) == 0, "the replay has every byte of the run");
 	play_end(&play);
 	free(live);
 	free(again);

@@ -224,7 +224,7 @@ static void test_whole(void)
 	record_whole();
 	stage_open(&stage, 4096);
 	snapshot = stage_play(&stage);
-	if (!check(snapshot && snapshot->at_end, "a last snapshot"))
+	if (!check(snapshot && snapshot->at_end, "the replay has a last snapshot"))
 		return;
 	check_u64(weight_of(snapshot, "compress"), 50, "compress");
 	check_u64(weight_of(snapshot, "hash"), 130, "hash");

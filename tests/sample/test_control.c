@@ -469,7 +469,8 @@ static void test_times(void)
 
 	begin();
 	control_get_times(control, got, GUEST_MAX_VCPUS);
-	check(!got[0].span_ns && !got[GUEST_MAX_VCPUS - 1].waited_ns, "no times at first");
+	check(!got[0].span_ns && !got[GUEST_MAX_VCPUS - 1].waited_ns,
+	      "vCPUs have no times at first");
 	for (unsigned i = 0; i < GUEST_MAX_VCPUS; i++)
 		set[i] = (struct vcpu_times){ 100 + i, 200 + i, 300 + i };
 	control_set_times(control, set, GUEST_MAX_VCPUS);
@@ -477,7 +478,7 @@ static void test_times(void)
 	for (unsigned i = 0; i < GUEST_MAX_VCPUS; i++)
 		same &= got[i].span_ns == 100 + i && got[i].ran_ns == 200 + i &&
 			got[i].waited_ns == 300 + i;
-	check(same, "times of every vCPU");
+	check(same, "each vCPU has its times");
 	end();
 }
 

@@ -101,7 +101,7 @@ static void test_empty_and_full(void)
 	      "a record that is one byte too large does not fit");
 	check(!ring_reserve(ring, SIZE_MAX) && !ring_reserve(ring, SIZE_MAX - 6),
 	      "records of absurd sizes do not fit");
-	check(put(ring, 1, RING_BYTES - RECORD_HEAD), "the largest record");
+	check(put(ring, 1, RING_BYTES - RECORD_HEAD), "the largest record fits");
 	check_u64(ring_used_bytes(ring), RING_BYTES, "bytes in use: the largest record");
 	check(!ring_reserve(ring, 0), "a full ring has no room");
 	check(take(ring, 1, RING_BYTES - RECORD_HEAD) && is_empty(ring),

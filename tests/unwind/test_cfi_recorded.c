@@ -70,8 +70,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 2; i++)
 		snprintf(paths[i], sizeof(paths[i]), "%s/tests/unwind/recorded/tiny-nofp.%s",
 			 srcdir ? srcdir : ".", i ? "elf" : "rec");
-	check(recorded_read(&recorded, argc > 2 ? argv[1] : paths[0]), "the recording");
-	check(elf_tables_open(&tables, argc > 2 ? argv[2] : paths[1]), "the tables");
+	check(recorded_read(&recorded, argc > 2 ? argv[1] : paths[0]), "the recording is read");
+	check(elf_tables_open(&tables, argc > 2 ? argv[2] : paths[1]), "the tables are read");
 	for (size_t i = 0; i < recorded.n && tables.cfi; i++)
 		compare(&tables, recorded.vcpus[i], &tally);
 	check(recorded.n >= (argc > 2 ? 1 : 70) && tally.frames > 3 * recorded.n,

@@ -298,7 +298,8 @@ int main(void)
 	struct image *image = image_of_self();
 
 	process_images_init(&process);
-	check(image->tables.cfi && image->tables.computed, "tables, and code");
+	check(image->tables.cfi && image->tables.computed,
+	      "the image has tables and readable code");
 	stacks_record(&stacks, work, 1, 64 << 20);
 	test_steps(image, process.images[0].bias, &stacks);
 	test_return_address(image, process.images[0].bias);

@@ -90,15 +90,19 @@ static void test_steps_32(void)
 	check(step.flow == CODE_CALL && step.target == 0xd && step.length == 5,
 	      "32-bit code: a call, whose target has 32 bits");
 	step = step_of("\x40\x74\xfd", 3, 0x1000, 4);
-	check(step.flow == CODE_NEXT && step.length == 1, "an increment");
+	check(step.flow == CODE_NEXT && step.length == 1, "32-bit code: an increment has one byte");
 	step = step_of("\x74\xfd", 2, 0x1001, 4);
-	check(step.flow == CODE_BRANCH && step.target == 0x1000, "a branch");
+	check(step.flow == CODE_BRANCH && step.target == 0x1000,
+	      "32-bit code: a branch has its target");
 	step = step_of("\xeb\xfe", 2, 0xc1000000, 4);
-	check(step.flow == CODE_JUMP && step.target == 0xc1000000, "a jump");
+	check(step.flow == CODE_JUMP && step.target == 0xc1000000,
+	      "32-bit code: a jump has its target");
 	step = step_of("\xff\x25\x10\0\0\0", 6, 0x1000, 4);
-	check(step.flow == CODE_NEXT && !step.target, "an indirect jump");
+	check(step.flow == CODE_NEXT && !step.target,
+	      "32-bit code: an indirect jump has no target");
 	step = step_of("\xff\xd0", 2, 0x1000, 4);
-	check(step.flow == CODE_CALL && !step.target, "an indirect call");
+	check(step.flow == CODE_CALL && !step.target,
+	      "32-bit code: an indirect call has no target");
 	step = step_of("\xe8\x10", 2, 0x1000, 4);
 	check(step.bad && step.length == 1, "a call that is cut off");
 }
@@ -107,9 +111,10 @@ static void test_steps(void)
 {
 	struct code_step step = step_of("\xe8\x10\0\0\0", 5, 0x1000, 8);
 
-	check(step.flow == CODE_CALL && step.target == 0x1015 && step.length == 5, "a call");
+	check(step.flow == CODE_CALL && step.target == 0x1015 && step.length == 5,
+	      "a call has its target");
 	step = step_of("\xeb\xfe", 2, 0x1000, 8);
-	check(step.flow == CODE_JUMP && step.target == 0x1000, "a jump");
+	check(step.flow == CODE_JUMP && step.target == 0x1000, "a jump has its target");
 	step = step_of("\xff\x25\x10\0\0\0", 6, 0x1000, 8);
 	check(step.flow == CODE_NEXT && !step.target,
 	      "the word that an indirect jump reads is no target");

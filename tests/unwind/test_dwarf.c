@@ -31,7 +31,7 @@ static struct dwarf *create(const struct cfi_bytes *made, bool all)
 	struct cfi *cfi = bytes_compile(made);
 	struct xtop_error *error = dwarf_create(&sections, all ? NULL : cfi, &dwarf);
 
-	check(!error, "dwarf_create()");
+	check(!error, "functions are copied for libunwind");
 	cfi_destroy(cfi);
 	return dwarf;
 }
@@ -79,13 +79,15 @@ static void test_expressions(void)
 	struct cursor cursor;
 
 	start_at(&cursor, 4);
-	check(step("zR", cfa, sizeof(cfa), &cursor) == STEP_CALLER, "CFA by an expression");
+	check(step("zR", cfa, sizeof(cfa), &cursor) == STEP_CALLER,
+	      "a CFA by an expression leads to the caller");
 	check_u64(cursor.regs[REG_RSP], 0x7030, "a step by libunwind: rsp is the CFA");
 	check_u64(cursor.regs[REG_RIP], 0xa05, "return address");
 	check(!(cursor.known >> REG_RDX & 1) && (cursor.known >> REG_R15 & 1),
 	      "only what functions preserve is known");
 	start_at(&cursor, 4);
-	check(step("zR", rbp, sizeof(rbp), &cursor) == STEP_CALLER, "rbp by an expression");
+	check(step("zR", rbp, sizeof(rbp), &cursor) == STEP_CALLER,
+	      "rbp by an expression leads to the caller");
 	check_u64(cursor.regs[REG_RBP], 0xa09, "rbp");
 	start_at(&cursor, 4);
 	check(step("zR", value, sizeof(value), &cursor) == STEP_CALLER, "rbx is an expression");
@@ -105,7 +107,8 @@ static void test_registers(void)
 	struct cursor cursor;
 
 	start_at(&cursor, 4);
-	check(step("zR", rdx, sizeof(rdx), &cursor) == STEP_CALLER, "return address in rdx");
+	check(step("zR", rdx, sizeof(rdx), &cursor) == STEP_CALLER,
+	      "a return address in rdx leads to the caller");
 	check_u64(cursor.regs[REG_RIP], 0xdddd, "return address");
 	check_u64(cursor.regs[REG_RSP], 0x7010, "rsp");
 	start_at(&cursor, 4);
@@ -125,7 +128,8 @@ static void test_signal(void)
 	struct cursor cursor;
 
 	start_at(&cursor, 4);
-	check(step("zRS", program, sizeof(program), &cursor) == STEP_CALLER, "a signal frame");
+	check(step("zRS", program, sizeof(program), &cursor) == STEP_CALLER,
+	      "a signal frame leads to the caller");
 	check_u64(cursor.regs[REG_RSP], 0xa10, "rsp");
 	check_u64(cursor.regs[REG_RIP], 0xa11, "rip");
 	check_u64(cursor.regs[REG_RDX], 0xa04, "rdx");
@@ -142,7 +146,8 @@ static void test_ends(void)
 
 	start_at(&cursor, 4);
 	made_stack.words[5] = 0;
-	check(step("zR", cfa, sizeof(cfa), &cursor) == STEP_OUTERMOST, "a return address of 0");
+	check(step("zR", cfa, sizeof(cfa), &cursor) == STEP_OUTERMOST,
+	      "a return address of 0 ends the chain");
 	start_at(&cursor, 4);
 	cursor.regs[REG_RSP] = 0x7100;
 	check(step("zR", cfa, sizeof(cfa), &cursor) == STEP_CUT,
@@ -180,7 +185,8 @@ static void test_unsafe(void)
 	check(dwarf_step(dwarf, BIAS, &cursor) == STEP_CALLER,
 	      "a safe function behind an unsafe function is kept");
 	start_at(&cursor, 0x204);
-	check(dwarf_step(dwarf, BIAS, &cursor) == STEP_NOT_COVERED, "no CFA");
+	check(dwarf_step(dwarf, BIAS, &cursor) == STEP_NOT_COVERED,
+	      "a row without a CFA is not covered");
 	dwarf_destroy(dwarf);
 }
 
@@ -245,7 +251,8 @@ static void test_work(void)
 	check(dwarf && dwarf_step(dwarf, BIAS, &cursor) == STEP_CALLER,
 	      "a function before many unsafe functions is kept");
 	start_at(&cursor, 0x104);
-	check(dwarf && dwarf_step(dwarf, BIAS, &cursor) == STEP_NOT_COVERED, "no unsafe function");
+	check(dwarf && dwarf_step(dwarf, BIAS, &cursor) == STEP_NOT_COVERED,
+	      "an unsafe function is not covered");
 	start_at(&cursor, 0x100 * (n + 1) + 4);
 	check(dwarf && dwarf_step(dwarf, BIAS, &cursor) == STEP_NOT_COVERED,
 	      "a safe function beyond the limit of programs is dropped");

@@ -144,7 +144,7 @@ static void test_steps(struct go *go, const char *layout)
 	check(go_step(go, BIAS, &cursor) == STEP_CALLER &&
 		      cursor.regs[REG_RIP] == start_of(GOEXIT) + 1 + BIAS &&
 		      cursor.regs[REG_RSP] == STACK + 48 + 608,
-	      "to goexit");
+	      "a step leads to goexit");
 	check(go_step(go, BIAS, &cursor) == STEP_OUTERMOST, "where the goroutine ends");
 }
 

@@ -87,7 +87,7 @@ static void test_first_code(void)
 	cursor.regs[REG_RIP] = CODE + 0x140;
 	check(code && first_code_step(code, 0, &cursor) == STEP_NOT_COVERED,
 	      "a function behind the entry has one");
-	check(!first_code_create(&other), "an entry without bounds");
+	check(!first_code_create(&other), "an entry without bounds gives no first code");
 	first_code_destroy(code);
 }
 

@@ -280,7 +280,8 @@ static void test_refused(void)
 	struct instruction got;
 	uint8_t before[INSTRUCTION_MAX_CALL_BYTES] = { 0 };
 
-	check(!instruction_arm64_decode((const uint8_t *)&bl, 3, ADDRESS, &got), "three bytes");
+	check(!instruction_arm64_decode((const uint8_t *)&bl, 3, ADDRESS, &got),
+	      "three bytes are no instruction");
 	check(!instruction_arm64_decode((const uint8_t *)&bl, 4, ADDRESS + 2, &got),
 	      "an address between instructions");
 	check(!decode(0x02000000, &got) && !decode(0x00010000, &got),

@@ -85,7 +85,7 @@ static void test_registers(void)
 	bool missing = true;
 
 	check(find(code, PLACE, true, &rule, &missing) && !missing, "a frame is found");
-	check_u64(rule.offset, 0x10 + 3 * 8 + 8, "its size");
+	check_u64(rule.offset, 0x10 + 3 * 8 + 8, "bytes from the stack pointer to the CFA");
 	check(word_of(&rule, PRESERVED_RBX) == -4 && word_of(&rule, PRESERVED_RBP) == -3 &&
 		      word_of(&rule, PRESERVED_R12) == -2 && word_of(&rule, PRESERVED_RETURN) == -1,
 	      "where it has saved rbx, rbp and r12");

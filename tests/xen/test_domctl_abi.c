@@ -354,15 +354,15 @@ static void test_stop(const char *name)
 	      "%s: the guest is looked at", name);
 	guest.ops->expect_stops(guest.context);
 	check(stop_guest(&guest, vcpus) && xen.pauses == 1 && stop_area_is_stopped(area),
-	      "stopped");
+	      "a stop pauses the guest once");
 	guest.ops->release(guest.context);
 	guest.ops->read_registers(guest.context, vcpus, N_VCPUS);
-	check(!xen.pauses && !stop_area_is_stopped(area), "released");
-	check(made_guest_has_registers(&few[1], &vcpus[2].regs, 2), "the registers of vCPU 2");
+	check(!xen.pauses && !stop_area_is_stopped(area), "a release ends the pause");
+	check(made_guest_has_registers(&few[1], &vcpus[2].regs, 2), "vCPU 2 has its registers");
 	stop_area_disarm(area, STOP_GUARD);
-	check(!stop_guest(&guest, vcpus) && !xen.pauses, "disarmed: no stop");
+	check(!stop_guest(&guest, vcpus) && !xen.pauses, "a disarmed guest is not stopped");
 	stop_area_arm(area);
-	check(stop_guest(&guest, vcpus) && xen.pauses == 1, "armed: stopped");
+	check(stop_guest(&guest, vcpus) && xen.pauses == 1, "an armed guest is stopped");
 	guest.ops->release(guest.context);
 	memmove(&xen.domains[1], &xen.domains[2], (N_FEW - 2) * sizeof(xen.domains[0]));
 	xen.n_domains--;
@@ -530,7 +530,7 @@ static void test_width(void)
 
 	xen_boot(&releases[3]);
 	check(!xen_find_unnamed("12", &info) && info.is_pv_32, "a PV guest with a 32-bit kernel");
-	check(!xen_find_unnamed("5", &info) && !info.is_pv_32, "a PVH guest");
+	check(!xen_find_unnamed("5", &info) && !info.is_pv_32, "a PVH guest is no 32-bit PV guest");
 	xen.refuse_width = true;
 	error = xen_find_unnamed("12", &info);
 	check_string(error ? error_message(error) : "",

@@ -17,7 +17,7 @@ static void test_stop_and_release(void)
 	struct guest_vcpu vcpus[N_VCPUS];
 
 	check(!stop_area_is_stopped(area), "before the first stop the guard sees no stop");
-	check(stop(vcpus) && xen.pauses == 1, "stopped once");
+	check(stop(vcpus) && xen.pauses == 1, "a stop pauses the guest once");
 	check(stop_area_is_stopped(area), "the guard sees the stop");
 	check_u64(vcpus[2].regs.rip, 0xffffffff81000002, "registers of vCPU 2");
 	check(!vcpus[0].user && vcpus[1].user && !vcpus[2].user, "vCPU 1 runs user code");
@@ -25,7 +25,7 @@ static void test_stop_and_release(void)
 	check_runs("after the release");
 	guest.ops->read_registers(guest.context, vcpus, N_VCPUS);
 	check(vcpus[2].regs.r14 == 0x1402 && vcpus[2].regs.rip == 0xffffffff81000002,
-	      "all registers of vCPU 2");
+	      "vCPU 2 has all registers");
 }
 
 /* Stops again. RAN_NS: how long the caller thinks that the vCPUs have run, 0: it does not know. */
@@ -108,7 +108,7 @@ static void test_alarm(void)
 	check(!stop(vcpus) && !xen.pauses, "no stop without an alarm");
 	check(!alarm_goes_off(2 * STOP_ALARM_NS / 1000000), "no alarm without a stop");
 	guest_expect_stops(&guest);
-	check(!alarm_goes_off(0) && stop(vcpus), "a stop, and no alarm yet");
+	check(!alarm_goes_off(0) && stop(vcpus), "an expected stop comes before the alarm");
 	check(alarm_goes_off(5000) && alarm_goes_off(0), "the alarm goes off, and remains on");
 	guest.ops->release(guest.context);
 	guest_end_stops(&guest);
@@ -148,12 +148,12 @@ static void test_release_fails(void)
 {
 	struct guest_vcpu vcpus[N_VCPUS];
 
-	check(stop(vcpus), "stopped");
+	check(stop(vcpus), "the guest is stopped before releases fail");
 	xen.fail_releases = 3;
 	guest.ops->release(guest.context);
 	check_runs("a release that fails three times");
 	xen.fail_releases = 0;
-	check(stop(vcpus), "stopped");
+	check(stop(vcpus), "the guest is stopped after failed releases");
 	xen.pauses = 0; /* an administrator has released the guest meanwhile */
 	xen.calls = 0;
 	guest.ops->release(guest.context);
@@ -196,7 +196,7 @@ static void test_disarmed(void)
 	check(xen.pauses == 1 && !stop_area_is_stopped(area), "the keeper releases the guest");
 	xen.pauses = 0;
 	stop_area_arm(area);
-	check(stop(vcpus) && xen.pauses == 1, "armed again");
+	check(stop(vcpus) && xen.pauses == 1, "a guest that is armed again is stopped");
 	guest.ops->release(guest.context);
 	check_runs("after all stops and releases");
 	guard.ops->close(guard.context);

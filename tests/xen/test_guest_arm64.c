@@ -57,7 +57,7 @@ static void test_rest(void)
 	vcpu_get_other_registers(&context, false, &regs);
 	for (unsigned i = 0; i < 31; i++)
 		same &= regs.arm64.x[i] == 0x1000 + i;
-	check(same, "x0 to x30");
+	check(same, "x0 to x30 are Xen's");
 }
 
 /* Modes of AArch32, each with a stack pointer and a link register in Xen's members for them. */
@@ -108,13 +108,13 @@ static void test_modes(void)
 {
 	struct vcpu_mode mode = { 0 };
 
-	check(!vcpu_is_user(&context, false), "EL1");
+	check(!vcpu_is_user(&context, false), "EL1 is no user code");
 	context.user_regs.cpsr = 0x60001000;
-	check(vcpu_is_user(&context, false), "EL0");
+	check(vcpu_is_user(&context, false), "EL0 is user code");
 	context.user_regs.cpsr = 0x60000013;
-	check(!vcpu_is_user(&context, false), "AArch32, svc mode");
+	check(!vcpu_is_user(&context, false), "AArch32 in svc mode is no user code");
 	context.user_regs.cpsr = 0x60000010;
-	check(vcpu_is_user(&context, false), "AArch32, usr mode");
+	check(vcpu_is_user(&context, false), "AArch32 in usr mode is user code");
 	vcpu_apply_mode(&mode, &regs);
 	check(vcpu_shows_mode(&regs) && !mode.wanted, "Xen need not be asked");
 	check(domain_type(&(struct xen_domain){ .emulation_flags = 3 }) == GUEST_PVH,

@@ -42,7 +42,7 @@ static void check_values(const char *what, const struct layout *layout,
 		      "%s: member %zu of the list, of %s: %d (expected %d)", what, i,
 		      layout_struct(member), layout->values[member], expected[i].value);
 		if (layout_has(layout, member) != (expected[i].value >= 0))
-			check(false, "layout_has()");
+			check(false, "layout_has() agrees with the member's value");
 	}
 }
 

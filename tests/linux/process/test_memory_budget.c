@@ -28,7 +28,7 @@ int main(void)
 		memory_budget_join(&guests[i], 0);
 	check(holds(&guests[0], MEMORY_BUDGET_BYTES), "one of eight guests has 128 MiB");
 	memory_budget_join(&own, 60000);
-	check(holds(&own, 60000), "a budget of its own");
+	check(holds(&own, 60000), "a guest with a budget of its own has that");
 	memory_budget_join(&guests[8], 0);
 	check(holds(&guests[0], MEMORY_BUDGET_ALL_BYTES / 9),
 	      "one of nine guests has a ninth of 1 GiB");
