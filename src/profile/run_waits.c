@@ -41,17 +41,28 @@ static void run_waits_end(struct run_waits_vcpu *vcpu, uint64_t tsc, uint32_t by
 	vcpu->wakes.longest_by = by;
 }
 
-/* The clocks of two CPUs may differ a little: a vCPU seems to run before it was runnable. */
+/*
+ * The clocks of two CPUs may differ a little: a vCPU seems to run before it was runnable. A vCPU
+ * that is paused, as each sample does, is offline meanwhile (Xen 4.17 xen/common/sched/core.c,
+ * vcpu_sleep_nosync_locked(), vcpu_wake(), sched_switch_units()). That begins no wait, and ends
+ * none: a vCPU that waited when it was paused waits on, as does one that is woken meanwhile.
+ */
 static void run_waits_update(struct run_waits *waits, const struct run_change *change,
 			     double ns_per_cycle)
 {
 	struct run_waits_vcpu *vcpu = &waits->vcpus[change->vcpu];
 	bool is_early = vcpu->runs_early;
+	uint64_t paused = vcpu->paused;
 
 	vcpu->runs_early = false;
+	vcpu->paused = 0;
+	if (change->is == RUN_STATE_OFFLINE)
+		vcpu->paused = change->was == RUN_STATE_BLOCKED ? change->tsc : vcpu->runnable;
 	switch (change->is) {
 	case RUN_STATE_RUNNABLE:
-		vcpu->runnable = change->tsc;
+		vcpu->runnable = change->was == RUN_STATE_OFFLINE ? paused : change->tsc;
+		if (!vcpu->runnable)
+			return;
 		if (!is_early || change->was == RUN_STATE_RUNNING)
 			return;
 		run_waits_end(vcpu, change->tsc, UINT32_MAX, ns_per_cycle);
@@ -70,7 +81,7 @@ static void run_waits_update(struct run_waits *waits, const struct run_change *c
 static void run_waits_forget(struct run_waits *waits)
 {
 	for (unsigned i = 0; i < waits->n_vcpus; i++) {
-		waits->vcpus[i].runnable = 0;
+		waits->vcpus[i].runnable = waits->vcpus[i].paused = 0;
 		waits->vcpus[i].runs_early = false;
 	}
 }

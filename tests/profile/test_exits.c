@@ -273,6 +273,44 @@ static void test_pv(void)
 	}
 }
 
+/* xtop pauses the guest while it runs, which is no wait, and while it waits, which is one wait. */
+static void test_pauses(void)
+{
+	struct exits *exits = make_exits(false);
+	struct exits_table *table;
+
+	begin();
+	put_runstate(GUEST, 0, 2, 1);
+	now += 1 * US;
+	put_runstate(GUEST, 0, 1, 0);
+	for (unsigned i = 0; i < 3; i++) { /* paused, and goes on 9 us later */
+		put_runstate(GUEST, 0, 0, 3);
+		now += 30 * US;
+		put_runstate(GUEST, 0, 3, 1);
+		now += 9 * US;
+		put_runstate(GUEST, 0, 1, 0);
+	}
+	put_runstate(GUEST, 0, 0, 1); /* preempted */
+	now += 100 * US;
+	put_runstate(GUEST, 0, 1, 3);
+	now += 30 * US;
+	put_runstate(GUEST, 0, 3, 1);
+	now += 200 * US;
+	put_runstate(GUEST, 0, 1, 0);
+	put_runstate(GUEST, 0, 0, 2);
+	put_runstate(GUEST, 0, 2, 3); /* woken while it is paused */
+	now += 30 * US;
+	put_runstate(GUEST, 0, 3, 1);
+	put_runstate(GUEST, 0, 1, 0);
+	table = add_settled(exits, 0);
+	check(table->wakes[0].count == 3 && fabs(table->wakes[0].ns - 361000) < 1 &&
+		      table->wakes[0].longest_ns == 330000,
+	      "%" PRIu64 " waits, the longest took %" PRIu64 " ns", table->wakes[0].count,
+	      table->wakes[0].longest_ns);
+	exits_table_destroy(table);
+	exits_destroy(exits);
+}
+
 /* Waits that are 1, 2 and 5 us long are in the histogram; one of which a part was lost is not. */
 static void test_waits(void)
 {
@@ -531,6 +569,7 @@ int main(void)
 	test_emulated();
 	test_pv();
 	test_waits();
+	test_pauses();
 	test_two_cpus();
 	test_many_changes();
 	test_pause();

@@ -503,7 +503,10 @@ static void exits_draw_longest(const struct ui_model *model, struct canvas *canv
 	if (longest->longest_ns)
 		at += canvas_printf(canvas, row, at, STYLE_NORMAL, ", longest %s",
 				    format_time((double)longest->longest_ns, most));
-	if (longest->longest_by != UINT32_MAX)
+	if (longest->longest_by == TAKER_XEN)
+		canvas_put(canvas, row, at, canvas_columns(canvas) - at, STYLE_DIM,
+			   ", as nobody ran there");
+	else if (longest->longest_by != UINT32_MAX)
 		canvas_printf(canvas, row, at, STYLE_DIM, ", as %s ran",
 			      takers_name(takers ? takers : &nothing, longest->longest_by, name));
 }
