@@ -407,9 +407,10 @@ static bool computed_has_way_out(struct computed *computed)
 
 /*
  * Follows the code behind OFFSET to a return. CALLED: a return address is one byte behind OFFSET.
- * Returns false if no way leads there. *MISSING then tells whether code was missing.
+ * LAST: nothing else will tell the caller, so ways behind jumps count, too. Returns false if no way
+ * leads there. *MISSING then tells whether code was missing.
  */
-static bool computed_find_way(struct computed *computed, uint32_t offset, bool called,
+static bool computed_find_way(struct computed *computed, uint32_t offset, bool called, bool last,
 			      bool *missing)
 {
 	struct computed_work *work = computed->work;
@@ -422,9 +423,9 @@ static bool computed_find_way(struct computed *computed, uint32_t offset, bool c
 		return hit->rule;
 	if (!computed_has_way_out(computed))
 		return false;
-	found = way_out_find(work->way_out, computed->base + offset + called, called, &rule,
+	found = way_out_find(work->way_out, computed->base + offset + called, called, last, &rule,
 			     missing);
-	if (found || !*missing)
+	if (found || (last && !*missing))
 		*hit = (struct cfi_hit){ offset,
 					 found ? cfi_builder_number(&work->rules, &rule) : 0 };
 	return found;
@@ -432,7 +433,7 @@ static bool computed_find_way(struct computed *computed, uint32_t offset, bool c
 
 /*
  * Finds the rule at OFFSET: by all of the function if its bounds are known, else by the code behind
- * OFFSET, else by guessed bounds. Returns false if code is missing, or nothing is found. Where the
+ * OFFSET, else by guessed bounds, else by ways behind jumps. Returns false if code is missing, or nothing is found. Where the
  * code behind OFFSET is missing, all code is not searched for bounds: the function is incomplete.
  */
 static bool computed_read(struct computed *computed, uint32_t offset, bool called)
@@ -447,12 +448,14 @@ static bool computed_read(struct computed *computed, uint32_t offset, bool calle
 	if (source->find_function(source->context, address, &start, &end)) {
 		if (was_read || computed_read_function(computed, address, start, end, false))
 			return true;
-		return computed_find_way(computed, offset, called, &missing);
+		return computed_find_way(computed, offset, called, true, &missing);
 	}
-	if (computed_find_way(computed, offset, called, &missing) || was_read)
+	if (computed_find_way(computed, offset, called, was_read, &missing) || was_read)
 		return true;
-	return !missing && computed_find_bounds(computed, address, &start, &end) &&
-	       computed_read_function(computed, address, start, end, true);
+	if (!missing && computed_find_bounds(computed, address, &start, &end) &&
+	    computed_read_function(computed, address, start, end, true))
+		return true;
+	return computed_find_way(computed, offset, called, true, &missing);
 }
 
 /* --- missing code ----------------------------------------------------------------------------- */

@@ -26,7 +26,8 @@
 #define WAY_MAX_WAYS        128  /* ways that wait to be followed */
 #define WAY_MAX_STEPS       2000 /* instructions of all ways */
 #define WAY_SEEN            4096 /* slots for addresses that ways passed; half of them stay free */
-#define WAY_MAX_CALLS       64   /* calls that a way passes at most */
+#define WAY_MAX_CALLS       1024 /* calls that a way passes at most */
+#define WAY_JUMP_CALLS      64   /* a jump to an unknown address counts as so many calls */
 #define WAY_CHUNKS          128 /* chunks that are kept from one search to the next */
 #define WAY_CHUNK_BYTES     512 /* code is read in such parts of a page */
 #define WAY_MAX_OFFSET      (1 << 24)
@@ -83,7 +84,7 @@ struct way_out {
 	uint64_t seen[WAY_SEEN];
 	unsigned n_seen, left_steps;
 	struct way_chunk chunks[WAY_CHUNKS];
-	bool missing;
+	bool missing, behind_jumps;
 	struct way_result results[2]; /* [true]: of ways that restore all preserved registers */
 };
 
@@ -432,6 +433,8 @@ static void way_follow(struct way_out *way_out, struct way *way)
 		case INSTRUCTION_INDIRECT:
 			if (instruction.target || way_has_popped(&way->state))
 				way_return(way_out, &way->state);
+			else if (way_out->behind_jumps && !way_ends_at(way_out, next))
+				way_push(way_out, next, way->calls + WAY_JUMP_CALLS, &way->state);
 			return;
 		case INSTRUCTION_TRAP:
 		case INSTRUCTION_END:
@@ -498,8 +501,8 @@ bool way_out_ends_thread(struct way_out *way_out, uint64_t address)
 	return false;
 }
 
-bool way_out_find(struct way_out *way_out, uint64_t address, bool called, struct cfi_rule *rule,
-		  bool *missing)
+bool way_out_find(struct way_out *way_out, uint64_t address, bool called, bool behind_jumps,
+		  struct cfi_rule *rule, bool *missing)
 {
 	struct way_state start = { .least = WAY_WORD_BYTES, .odd = -1 };
 	const struct way_result *result;
@@ -512,6 +515,7 @@ bool way_out_find(struct way_out *way_out, uint64_t address, bool called, struct
 	if (called)
 		way_note_call(&start);
 	way_begin(way_out, address);
+	way_out->behind_jumps = behind_jumps;
 	way_push(way_out, address, 0, &start);
 	while (way_take(way_out, &way) && way.calls <= calls) {
 		way_follow(way_out, &way);

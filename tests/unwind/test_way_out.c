@@ -21,6 +21,8 @@ struct made_code {
 	unsigned n_reads;
 };
 
+static bool behind_jumps;
+
 static size_t read_made(void *context, uint64_t address, void *buffer, size_t size_bytes)
 {
 	struct made_code *code = context;
@@ -40,7 +42,7 @@ static bool find(struct made_code code, uint64_t address, bool called, struct cf
 {
 	const struct code_source source = { .read = read_made, .context = &code };
 	struct way_out *way_out = way_out_create(&source);
-	bool found = way_out && way_out_find(way_out, address, called, rule, missing);
+	bool found = way_out && way_out_find(way_out, address, called, behind_jumps, rule, missing);
 
 	way_out_destroy(way_out);
 	return found;
@@ -115,6 +117,23 @@ static void test_ways(void)
 		      "two returns that contradict each other");
 }
 
+/* Behind a jump to an unknown address stands another case of the switch, or another function. */
+static void test_jumps(void)
+{
+	/* mov %rbx,%rdi; jmp *%rax; pop %rbx; pop %rbp; ret */
+	const struct made_code code = CODE(0x48, 0x89, 0xdf, 0xff, 0xe0, 0x5b, 0x5d, 0xc3);
+
+	check_no_rule(code, false, false, "behind a switch");
+	behind_jumps = true;
+	check_rule(code, false, REG_RSP, 24, "behind a switch, as a last resort");
+	/* je to the second return; jmp *%rax; pop %rbx; pop %rbp; ret; pop %rbx; ret */
+	check_rule(CODE(0x74, 0x05, 0xff, 0xe0, 0x5b, 0x5d, 0xc3, 0x5b, 0xc3), true, REG_RSP, 16,
+		   "a way that passes no such jump counts");
+	/* jmp *%rax; nop; pop %rbx; ret */
+	check_no_rule(CODE(0xff, 0xe0, 0x90, 0x5b, 0xc3), true, false, "a jump, a filler");
+	behind_jumps = false;
+}
+
 /* Behind a call that never returns lies the code of another function. */
 static void test_calls_without_return(void)
 {
@@ -182,7 +201,7 @@ static void test_kept(void)
 	memset(bytes, 0x90, sizeof(bytes)); /* nop */
 	bytes[0x9ff] = 0xc3;                /* ret */
 	for (unsigned i = 0; i < 10; i++)
-		found &= way_out_find(way_out, PLACE + 0x400 + i, false, &rule, &missing);
+		found &= way_out_find(way_out, PLACE + 0x400 + i, false, false, &rule, &missing);
 	way_out_destroy(way_out);
 	check(found && code.n_reads == 4 + 9, "each search reads one piece of code (%u in all)",
 	      code.n_reads);
@@ -232,6 +251,7 @@ int main(void)
 {
 	test_registers();
 	test_ways();
+	test_jumps();
 	test_calls_without_return();
 	test_ends();
 	test_missing();
