@@ -20,7 +20,8 @@ struct headers {
 	uint8_t *pages; /* room for HEADERS_BATCH pages */
 };
 
-static bool headers_look(struct headers *headers, uint64_t address, size_t size_bytes)
+/* Searches the SIZE_BYTES in headers->pages, which lie at ADDRESS. Returns true if FN did. */
+static bool headers_find(struct headers *headers, uint64_t address, size_t size_bytes)
 {
 	for (size_t i = 0; i < size_bytes && headers->n < HEADERS_MAX; i += HEADERS_ALIGNMENT) {
 		if (memcmp(headers->pages + i, ELFMAG, SELFMAG) != 0)
@@ -45,7 +46,7 @@ bool header_finder_each(struct memory *memory, struct memory_root root, uint64_t
 				headers.n < HEADERS_MAX;
 	     done += HEADERS_BATCH * GUEST_PAGE_SIZE) {
 		got = memory_look_over(memory, root, at + done, pages, HEADERS_BATCH);
-		if (headers_look(&headers, at + done, got * GUEST_PAGE_SIZE))
+		if (headers_find(&headers, at + done, got * GUEST_PAGE_SIZE))
 			return true;
 	}
 	return false;

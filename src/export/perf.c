@@ -248,8 +248,8 @@ static void perf_put_sample(const struct perf *perf, const struct logged_sample 
 	fputc('\n', perf->file);
 }
 
-static struct xtop_error *perf_tell(const struct perf *perf, const struct logged_sample *sample,
-				    uint64_t *time_ns)
+static struct xtop_error *perf_find_time(const struct perf *perf,
+					 const struct logged_sample *sample, uint64_t *time_ns)
 {
 	enum clock_kind clock = perf->settings->clock;
 
@@ -268,7 +268,7 @@ static struct xtop_error *perf_put_recording(const struct perf *perf, uint64_t *
 	uint64_t time_ns;
 
 	for (size_t i = 0; i < n; i++) {
-		error = perf_tell(perf, &samples[i], &time_ns);
+		error = perf_find_time(perf, &samples[i], &time_ns);
 		if (error)
 			return error;
 		if (i == 0)

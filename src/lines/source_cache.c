@@ -202,8 +202,8 @@ static enum source_state source_fetch(const struct source_cache *files, struct s
 	return SOURCE_KNOWN;
 }
 
-static enum source_state source_look(const struct source_cache *files, struct source_file *file,
-				     enum source_state state)
+static enum source_state source_find_text(const struct source_cache *files,
+					  struct source_file *file, enum source_state state)
 {
 	struct root_file found;
 
@@ -222,7 +222,7 @@ static void source_work(struct source_cache *files, struct source_file *file)
 
 	file->state = SOURCE_READING;
 	pthread_mutex_unlock(&files->lock);
-	state = source_look(files, file, state);
+	state = source_find_text(files, file, state);
 	pthread_mutex_lock(&files->lock);
 	file->state = state;
 	if (state == SOURCE_KNOWN) {

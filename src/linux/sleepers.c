@@ -273,12 +273,13 @@ static void sleepers_read_moved(struct sleepers *sleepers, struct sleeper *sleep
 }
 
 /*
- * Looks at a task whose state is STATE. SLEEPER is as the previous look left it, or zeroed except
- * for its pid and task.
+ * Updates SLEEPER, a task whose state is STATE now. SLEEPER is as the last pass left it, or zeroed
+ * except for its pid and task.
  */
-static void sleepers_see(struct sleepers *sleepers, struct sleeper *sleeper,
-			 const struct task_state *state, const struct task_state_times *times,
-			 uint64_t now_ns, const struct os_waits_sink *sink)
+static void sleepers_update_task(struct sleepers *sleepers, struct sleeper *sleeper,
+				 const struct task_state *state,
+				 const struct task_state_times *times, uint64_t now_ns,
+				 const struct os_waits_sink *sink)
 {
 	bool same = task_state_equal(state, &sleeper->state);
 	uint64_t seen_ns = sleeper->seen_ns;
@@ -375,9 +376,9 @@ static bool sleepers_read_state(struct sleepers *sleepers, uint64_t task, struct
 }
 
 /* Reads the state of the task with PID. Returns false if PID has no readable task. */
-static bool sleepers_look_at(struct sleepers *sleepers, struct sleeper *sleeper, uint32_t pid,
-			     uint64_t struct_pid, struct task_state *state,
-			     struct task_state_times *times)
+static bool sleepers_read_task(struct sleepers *sleepers, struct sleeper *sleeper, uint32_t pid,
+			       uint64_t struct_pid, struct task_state *state,
+			       struct task_state_times *times)
 {
 	if (sleeper->struct_pid == struct_pid &&
 	    sleepers_read_state(sleepers, sleeper->task, state, times) && state->pid == pid &&
@@ -409,7 +410,7 @@ static void sleepers_read_pid(struct sleepers *sleepers, uint32_t pid, uint64_t 
 
 	sleepers->counts.looks++;
 	sleepers_take_known(sleepers, pid, &sleeper);
-	if (!sleepers_look_at(sleepers, &sleeper, pid, struct_pid, &state, &times)) {
+	if (!sleepers_read_task(sleepers, &sleeper, pid, struct_pid, &state, &times)) {
 		sleepers->counts.unreadable++;
 		return;
 	}
@@ -418,7 +419,7 @@ static void sleepers_read_pid(struct sleepers *sleepers, uint32_t pid, uint64_t 
 				 SLEEPER_GAP_SPAN_NS);
 	has_room = pass->n < SLEEPERS_MAX &&
 		   vector_reserve(pass->list, pass->capacity, pass->n + 1);
-	sleepers_see(sleepers, &sleeper, &state, &times, now_ns, sink);
+	sleepers_update_task(sleepers, &sleeper, &state, &times, now_ns, sink);
 	if (has_room) {
 		pass->list[pass->n++] = sleeper;
 		return;

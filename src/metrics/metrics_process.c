@@ -73,7 +73,7 @@ static bool metrics_process_take(struct metrics_process *process, int socket)
 			       UINT_MAX);
 }
 
-static void metrics_process_tell(struct metrics_process *process, int socket)
+static void metrics_process_report(struct metrics_process *process, int socket)
 {
 	usage_read(&process->status.cpu_ns, &process->status.resident_bytes);
 	sender_tell(socket, &process->status, sizeof(process->status));
@@ -84,7 +84,7 @@ static void metrics_process_serve(struct metrics_process *process, int socket)
 	process->has_news = true; /* so that the port is told at once */
 	while (metrics_process_take(process, socket)) {
 		if (process->has_news)
-			metrics_process_tell(process, socket);
+			metrics_process_report(process, socket);
 		process->has_news = false;
 		metrics_server_turn(process->server, PROCESS_TURN_MS);
 	}
@@ -97,7 +97,7 @@ static void metrics_process_write(struct metrics_process *process, int socket, i
 	while (metrics_process_take(process, socket)) {
 		if (process->has_news) {
 			metrics_file_write(process, folder);
-			metrics_process_tell(process, socket);
+			metrics_process_report(process, socket);
 		}
 		process->has_news = false;
 		poll(&poller, 1, -1);

@@ -283,8 +283,8 @@ static void fold_measure(const struct fold *fold, size_t n)
 /* --- where in the function -------------------------------------------------------------------- */
 
 /* Reads the code of FRAME, the function that the sample ended in. */
-static void fold_see_code(struct fold *fold, const struct sample_vcpu *vcpu, uint32_t frame,
-			  enum name_quality quality)
+static void fold_read_code(struct fold *fold, const struct sample_vcpu *vcpu, uint32_t frame,
+			   enum name_quality quality)
 {
 	const struct unwind_frame *innermost = &fold->stack.frames[0];
 	struct os *os = fold->settings.os;
@@ -325,7 +325,7 @@ static void fold_count_address(struct fold *fold, const struct sample_vcpu *vcpu
 		return;
 	addresses_add(fold->settings.addresses, frame, answer->distance, fold->time_ns,
 		      fold->ticks);
-	fold_see_code(fold, vcpu, frame, answer->quality);
+	fold_read_code(fold, vcpu, frame, answer->quality);
 }
 
 /* --- interpreted programs --------------------------------------------------------------------- */

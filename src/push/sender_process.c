@@ -108,7 +108,8 @@ static bool process_take(struct sender_process *process, int socket)
 
 /* --- the loop --------------------------------------------------------------------------------- */
 
-static void process_tell(const struct sender_process *process, int socket, struct push_status *told)
+static void process_report(const struct sender_process *process, int socket,
+			   struct push_status *told)
 {
 	struct push_status status = process->status;
 
@@ -137,15 +138,15 @@ void process_run(void *context, int socket, int folder)
 		error_destroy(error);
 	}
 	while (process_take(process, socket)) {
-		process_tell(process, socket, &told);
+		process_report(process, socket, &told);
 		ops->turn(process->state, socket, PROCESS_TURN_MS);
 	}
 	end_ns = clock_now_ns() + PROCESS_FINISH_NS;
 	while (clock_now_ns() < end_ns && ops->has_work(process->state, end_ns)) {
 		ops->turn(process->state, -1, PROCESS_TURN_MS);
-		process_tell(process, socket, &told);
+		process_report(process, socket, &told);
 	}
 	ops->close(process->state);
-	process_tell(process, socket, &told);
+	process_report(process, socket, &told);
 	config_deinit(&process->config);
 }

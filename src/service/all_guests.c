@@ -87,8 +87,8 @@ static bool all_guests_gave_up(const struct all_guests *all, uint32_t domid)
 
 /* --- looking ---------------------------------------------------------------------------------- */
 
-static void all_guests_say(void (*report)(const char *line), const struct guest_info *info,
-			   const char *what)
+static void all_guests_report(void (*report)(const char *line), const struct guest_info *info,
+			      const char *what)
 {
 	char line[GUEST_NAME_BYTES + 300], clean[sizeof(line)];
 
@@ -107,9 +107,9 @@ static void all_guests_start(struct all_guests *all, struct pipelines *pipelines
 	snprintf(domid, sizeof(domid), "%u", info->domid);
 	error = pipelines_open_domain(pipelines, domid);
 	if (!error)
-		all_guests_say(report, info, "sampling begins");
+		all_guests_report(report, info, "sampling begins");
 	else if (++*all_guests_tries(all, info->domid) == ALL_GUESTS_TRIES)
-		all_guests_say(report, info, error_message(error));
+		all_guests_report(report, info, error_message(error));
 	error_destroy(error);
 }
 

@@ -248,7 +248,7 @@ static uint64_t metrics_collector_count_guests(const struct metrics_collector *c
 	return n;
 }
 
-void metrics_collector_turn(struct metrics_collector *collector, const struct push_status *push,
+void metrics_collector_poll(struct metrics_collector *collector, const struct push_status *push,
 			    uint64_t now_ns)
 {
 	if (!collector->options->metrics)

@@ -301,7 +301,7 @@ static bool publisher_turn(struct publisher *publisher)
 		publisher_report_delivery(publisher, false);
 	publisher_keep_budget(publisher, now_ns);
 	publisher->collector.host = &publisher->host_budget;
-	metrics_collector_turn(&publisher->collector,
+	metrics_collector_poll(&publisher->collector,
 			       publisher->options->push ? &publisher->delivery.status : NULL,
 			       now_ns);
 	publisher_notify_status(publisher, now_ns);

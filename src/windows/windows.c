@@ -132,8 +132,8 @@ static bool windows_begin_search(struct windows *windows, uint64_t cr3, uint64_t
 }
 
 /* Maps the image at ADDRESS if it is not known yet. Returns true if a search was made. */
-static bool windows_look(struct windows *windows, struct windows_space *space,
-			 struct memory_root root, uint64_t address, uint64_t now_ns)
+static bool windows_try(struct windows *windows, struct windows_space *space,
+			struct memory_root root, uint64_t address, uint64_t now_ns)
 {
 	struct pe_place place;
 
@@ -174,8 +174,8 @@ static struct windows_space *windows_user(struct windows *windows, uint64_t cr3,
  * Searches images for words of the copied stacks that may point to code, in the kernel's half of
  * addresses if KERNEL is set, otherwise in the user's half.
  */
-static void windows_look_at_stack(struct windows *windows, struct windows_space *space,
-				  const struct sample_vcpu *vcpu, bool kernel, uint64_t now_ns)
+static void windows_try_stack(struct windows *windows, struct windows_space *space,
+			      const struct sample_vcpu *vcpu, bool kernel, uint64_t now_ns)
 {
 	const struct sample_stack *piece = sample_first_stack(vcpu);
 	struct memory_root root = walk_root(&vcpu->regs);
@@ -188,7 +188,7 @@ static void windows_look_at_stack(struct windows *windows, struct windows_space 
 		memcpy(&word, (const char *)(piece + 1) + i * sizeof(word), sizeof(word));
 		if (word >> 16 && windows_is_kernel(word) == kernel &&
 		    (kernel || word >> 47 == 0))
-			looks -= windows_look(windows, space, root, word, now_ns);
+			looks -= windows_try(windows, space, root, word, now_ns);
 	}
 }
 
@@ -252,8 +252,8 @@ static void windows_find_task(void *context, const struct sample_vcpu *vcpu, uin
 		space = windows_user(windows, vcpu->regs.cr3 & CR3_TABLE_MASK, now_ns);
 	if (!space)
 		return;
-	windows_look(windows, space, walk_root(&vcpu->regs), vcpu->regs.rip, now_ns);
-	windows_look_at_stack(windows, space, vcpu, !vcpu->user, now_ns);
+	windows_try(windows, space, walk_root(&vcpu->regs), vcpu->regs.rip, now_ns);
+	windows_try_stack(windows, space, vcpu, !vcpu->user, now_ns);
 	if (vcpu->user)
 		task->user = space->space;
 }

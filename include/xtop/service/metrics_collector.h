@@ -50,7 +50,7 @@ void metrics_collector_take_waits(struct metrics_collector *collector, size_t i,
 /* Forgets the guest in place I, which is free then. */
 void metrics_collector_forget(struct metrics_collector *collector, size_t i);
 /* Writes a text if one is due. To be called several times a second. PUSH is NULL without --push. */
-void metrics_collector_turn(struct metrics_collector *collector, const struct push_status *push,
+void metrics_collector_poll(struct metrics_collector *collector, const struct push_status *push,
 			    uint64_t now_ns);
 
 #endif

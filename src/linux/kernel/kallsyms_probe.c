@@ -52,7 +52,8 @@ static bool probe_walk(const uint8_t *page, size_t at)
 
 enum probe_result { PROBE_OTHER, PROBE_NAMES, PROBE_ABSENT };
 
-static enum probe_result probe_look(const struct kallsyms_probe *probe, size_t at)
+/* Reads the page at offset AT, and guesses whether it has names. */
+static enum probe_result probe_read_page(const struct kallsyms_probe *probe, size_t at)
 {
 	uint8_t page[GUEST_PAGE_SIZE];
 
@@ -72,7 +73,7 @@ static bool probe_find(const struct kallsyms_probe *probe, size_t step_bytes, si
 		       size_t *atp)
 {
 	for (*atp = 0; *atp < end && *atp < probe->size_bytes; *atp += step_bytes)
-		switch (probe_look(probe, *atp)) {
+		switch (probe_read_page(probe, *atp)) {
 		case PROBE_OTHER:
 			break;
 		case PROBE_NAMES:
@@ -95,7 +96,7 @@ bool kallsyms_probe(const struct kallsyms_probe *probe, size_t *beforep)
 	before = names ? names - step_bytes : 0;
 	while (names - before > GUEST_PAGE_SIZE) {
 		middle = before + ((names - before) / 2 & ~(size_t)GUEST_PAGE_MASK);
-		if (probe_look(probe, middle) == PROBE_NAMES)
+		if (probe_read_page(probe, middle) == PROBE_NAMES)
 			names = middle;
 		else
 			before = middle;

@@ -198,7 +198,8 @@ static bool image_is(struct kernel_image *image, bool unsealed)
 	return image_text(image) && image_next_range(image, UINT64_MAX);
 }
 
-static void image_look(struct kernel_image *image, struct memory_root root)
+/* Reads what is mapped under ROOT where the image mostly is. */
+static void image_read_near(struct kernel_image *image, struct memory_root root)
 {
 	const struct arch_addresses addresses = arch_get_addresses(root);
 
@@ -208,10 +209,10 @@ static void image_look(struct kernel_image *image, struct memory_root root)
 }
 
 /*
- * Searches the addresses where the image seldom is. Returns false if there are no such addresses,
- * or no image.
+ * Tries the addresses where the image seldom is. Returns false if there are no such addresses, or
+ * no image.
  */
-static bool image_look_far(struct kernel_image *image, struct memory_root root)
+static bool image_try_far(struct kernel_image *image, struct memory_root root)
 {
 	const struct arch_addresses addresses = arch_get_addresses(root);
 
@@ -226,19 +227,18 @@ static bool image_look_far(struct kernel_image *image, struct memory_root root)
  * User-mode tables map a little of an unsealed image, too. So the kernel's tables are tried first;
  * only then is ROOT accepted for an unsealed image.
  */
-static bool image_look_everywhere(struct kernel_image *image, struct memory_root root)
+static bool image_try_tables(struct kernel_image *image, struct memory_root root)
 {
 	struct memory_root kernel = arch_kernel_tables(root);
 
-	image_look(image, root);
-	if (image_is(image, false) || image_look_far(image, root))
+	image_read_near(image, root);
+	if (image_is(image, false) || image_try_far(image, root))
 		return true;
 	if (memcmp(&kernel, &root, sizeof(root)) != 0) {
-		image_look(image, kernel);
-		if (image_is(image, false) || image_look_far(image, kernel) ||
-		    image_is(image, true))
+		image_read_near(image, kernel);
+		if (image_is(image, false) || image_try_far(image, kernel) || image_is(image, true))
 			return true;
-		image_look(image, root);
+		image_read_near(image, root);
 	}
 	return image_is(image, true);
 }
@@ -250,7 +250,7 @@ struct kernel_image *kernel_image_open(struct memory *memory, struct memory_root
 	if (!image)
 		return NULL;
 	image->memory = memory;
-	if (image_look_everywhere(image, root))
+	if (image_try_tables(image, root))
 		return image;
 	free(image);
 	return NULL;
