@@ -433,8 +433,9 @@ static bool computed_find_way(struct computed *computed, uint32_t offset, bool c
 
 /*
  * Finds the rule at OFFSET: by all of the function if its bounds are known, else by the code behind
- * OFFSET, else by guessed bounds, else by ways behind jumps. Returns false if code is missing, or nothing is found. Where the
- * code behind OFFSET is missing, all code is not searched for bounds: the function is incomplete.
+ * OFFSET, else by guessed bounds, else by ways behind jumps. Returns false if code is missing, or
+ * nothing is found. Where the code behind OFFSET is missing, all code is not searched for bounds:
+ * the function is incomplete.
  */
 static bool computed_read(struct computed *computed, uint32_t offset, bool called)
 {

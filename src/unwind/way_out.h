@@ -26,8 +26,9 @@ size_t way_out_memory_bytes(void);
 /*
  * Finds the rule before the instruction at ADDRESS. CALLED: ADDRESS is a return address.
  * BEHIND_JUMPS: if no other way leads to a return, follows the code behind jumps to unknown
- * addresses, too. There stands another case of the switch, with the same frame. Returns false if no way leads to a return, or if two ways contradict each other. *MISSING: code was
- * missing, so a later try may find a rule.
+ * addresses, too. There stands another case of the switch, with the same frame. Returns false if no
+ * way leads to a return, or if two ways contradict each other. *MISSING: code was missing, so a
+ * later try may find a rule.
  */
 bool way_out_find(struct way_out *way_out, uint64_t address, bool called, bool behind_jumps,
 		  struct cfi_rule *rule, bool *missing);
