@@ -461,20 +461,38 @@ static bool computed_read(struct computed *computed, uint32_t offset, bool calle
 
 /* --- missing code ----------------------------------------------------------------------------- */
 
-/*
- * Reads the function at OFFSET. Waits after misses: 1 turn, 2 turns ... COMPUTED_MAX_DELAY turns.
- */
-static void computed_try(struct computed *computed, uint32_t offset, bool called)
+static struct computed_miss *computed_miss_at(const struct computed *computed, uint32_t offset)
+{
+	return &computed->work->misses[hash_slot(offset, COMPUTED_MISSES)];
+}
+
+static uint64_t computed_turn(const struct computed *computed)
 {
 	const struct code_source *source = &computed->source;
-	struct computed_miss *miss =
-		&computed->work->misses[hash_slot(offset, COMPUTED_MISSES)];
-	uint64_t turn = source->turn ? source->turn(source->context) : 0;
+
+	return source->turn ? source->turn(source->context) : 0;
+}
+
+/* Whether code for OFFSET may be read in TURN: it was not missing, or its time has come. */
+static bool computed_is_due(const struct computed *computed, uint32_t offset, uint64_t turn)
+{
+	const struct computed_miss *miss = computed_miss_at(computed, offset);
+
+	if (!computed->source.turn)
+		return true;
+	return turn && (miss->offset != offset || !miss->delay || turn >= miss->due_turn);
+}
+
+/*
+ * Notes in TURN whether the code for OFFSET was THERE. After misses it is due in 1 turn, 2 turns ..
+ * COMPUTED_MAX_DELAY turns.
+ */
+static void computed_note(struct computed *computed, uint32_t offset, uint64_t turn, bool there)
+{
+	struct computed_miss *miss = computed_miss_at(computed, offset);
 	bool again = miss->offset == offset && miss->delay;
 
-	if (source->turn && (!turn || (again && turn < miss->due_turn)))
-		return;
-	if (computed_read(computed, offset, called)) {
+	if (there) {
 		miss->delay = 0;
 		return;
 	}
@@ -483,6 +501,14 @@ static void computed_try(struct computed *computed, uint32_t offset, bool called
 	if (miss->delay > COMPUTED_MAX_DELAY)
 		miss->delay = COMPUTED_MAX_DELAY;
 	miss->due_turn = turn + miss->delay;
+}
+
+static void computed_try(struct computed *computed, uint32_t offset, bool called)
+{
+	uint64_t turn = computed_turn(computed);
+
+	if (computed_is_due(computed, offset, turn))
+		computed_note(computed, offset, turn, computed_read(computed, offset, called));
 }
 
 /* Reads the function at OFFSET if it was not read yet. Not inlined: steps rarely need this. */
@@ -539,10 +565,17 @@ bool computed_find_function(const struct computed *computed, uint64_t address, u
 bool computed_guess_function(struct computed *computed, uint64_t address, uint64_t *start,
 			     uint64_t *end)
 {
-	if (!computed->work || address - computed->base >= computed->span)
+	uint64_t offset = address - computed->base, turn;
+	bool found;
+
+	if (!computed->work || offset >= computed->span)
 		return false;
-	if (computed_may_read(computed) && computed_find_bounds(computed, address, start, end))
-		computed_read_function(computed, address, *start, *end, true);
+	turn = computed_turn(computed);
+	if (computed_may_read(computed) && computed_is_due(computed, (uint32_t)offset, turn)) {
+		found = computed_find_bounds(computed, address, start, end) &&
+			computed_read_function(computed, address, *start, *end, true);
+		computed_note(computed, (uint32_t)offset, turn, found);
+	}
 	return computed_find_function(computed, address, start, end);
 }
 
