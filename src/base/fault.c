@@ -28,7 +28,7 @@ static _Thread_local volatile size_t fault_range_bytes;
 
 static void (*volatile fault_last_words)(void);
 
-/* The place to map zeros at after a fault at ADDRESS. */
+/* Returns the start of the *SIZE_BYTES that zeros replace after a fault at ADDRESS. */
 static void *fault_place(void *address, size_t *size_bytes)
 {
 	uintptr_t offset = (uintptr_t)address - (uintptr_t)fault_range;

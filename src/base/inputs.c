@@ -103,7 +103,7 @@ static struct xtop_error *inputs_fill_pipe(void *context, uint8_t buffer[UNPACK_
 	return NULL;
 }
 
-/* Writes all of STREAM to TO. BOUND: what a larger one is. */
+/* Writes all of STREAM to TO. BOUND ends the message of the error "more than MAX_BYTES". */
 static struct xtop_error *inputs_copy(struct unpack_stream *stream, int to, uint64_t max_bytes,
 				      const char *bound)
 {
@@ -174,7 +174,7 @@ static struct xtop_error *inputs_replace(int *fdp, struct opened_input *input, b
 	return NULL;
 }
 
-/* What cannot be read at offsets is not packed. */
+/* Whether FD is a packed file. False for a pipe, which cannot be read at offsets. */
 static bool inputs_is_packed(int fd)
 {
 	char head[UNPACK_HEAD_BYTES];

@@ -48,7 +48,7 @@ struct output_old {
 	struct stat status;
 };
 
-/* Everybody can put files into FOLDER. Also true if the folder cannot be examined. */
+/* Whether everybody can put files into FOLDER. Also true if the folder cannot be examined. */
 static bool output_is_open_folder(int folder)
 {
 	struct stat status;

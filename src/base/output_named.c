@@ -16,7 +16,7 @@
 #include "xtop/base/cleanup.h"
 #include "xtop/base/output.h"
 
-/* A component of PATH begins with a dot, and is neither "." nor "..". */
+/* Whether a component of PATH begins with a dot, and is neither "." nor "..". */
 static bool output_is_hidden(const char *path)
 {
 	while (*path) {
@@ -53,13 +53,13 @@ static struct xtop_error *output_refuse_ending(const char *path, const char *con
 	return error_create("cannot write '%s': the name must end in one of %s", path, text);
 }
 
-/* A place for a file. */
+/* The folder and name of a file that is to be written. */
 struct output_place {
 	const char *path, *name;
 	int folder;
 };
 
-/* The file is opened first and then checked: it cannot be exchanged in between. */
+/* Opens the existing file first and then checks it: it cannot be exchanged in between. */
 static struct xtop_error *output_replace_at(const struct output_place *place, int *fdp)
 {
 	_cleanup_close_ int fd = openat(place->folder, place->name,

@@ -41,7 +41,7 @@ void unpack_stream_destroy(struct unpack_stream *stream)
 	free(stream);
 }
 
-/* All earlier bytes are used. At the end of the file n_in becomes 0. */
+/* Reads the next bytes of the file; those before have been used. At its end n_in becomes 0. */
 static struct xtop_error *unpack_stream_fill(struct unpack_stream *stream)
 {
 	struct xtop_error *error = stream->fill(stream->context, stream->buffer, &stream->n_in);

@@ -112,7 +112,7 @@ enum elf_header_kind elf_classify_header(const Elf64_Ehdr *header)
 
 	if (!elf_has_magic(header->e_ident, sizeof(header->e_ident)))
 		return ELF_HEADER_NO_ELF;
-	/* The members looked at lie where ELF32 has them, too. */
+	/* ELF32 has e_ident and e_machine at the same offsets. */
 	if (little && elf_machine_is_x32(header->e_machine, is_32bit))
 		return ELF_HEADER_32BIT;
 	if (!is_32bit && header->e_ident[EI_CLASS] != ELFCLASS64)

@@ -47,7 +47,7 @@
 #define ELF_LINES_MAX_DEPTH   64
 #define ELF_LINES_HEAP_BYTES  (96U << 20)  /* bytes that libdw may keep between two questions */
 #define ELF_LINES_PAGES_BYTES (64U << 20)  /* a smaller file's pages are not given back */
-#define ELF_LINES_UNITS_ONCE  64           /* units read between two times that pages are */
+#define ELF_LINES_UNITS_ONCE  64           /* units that are read before pages are given back */
 
 struct elf_unit {
 	uint64_t die; /* the unit's entry */
@@ -261,7 +261,7 @@ static void *elf_lines_open(int fd, int alt_fd, const char **why)
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* The kernel keeps the pages, and gives them back when they are read again. */
+/* Gives back the pages of large files: they stay in the page cache, and return when read. */
 static void elf_lines_drop_pages(const struct elf_lines *lines)
 {
 	if (lines->map_bytes > ELF_LINES_PAGES_BYTES)

@@ -28,7 +28,7 @@ struct elf_reader {
 enum elf_header_kind {
 	ELF_HEADER_GOOD,
 	ELF_HEADER_NO_ELF,
-	ELF_HEADER_32BIT,       /* x32: of a program that runs on the guest's machine */
+	ELF_HEADER_32BIT, /* x32: code of x86-64 with 32-bit addresses */
 	ELF_HEADER_32BIT_OTHER,
 	ELF_HEADER_OTHER_MACHINE,
 	ELF_HEADER_RELOCATABLE, /* .o, .ko */
@@ -36,14 +36,14 @@ enum elf_header_kind {
 };
 enum elf_header_kind elf_classify_header(const Elf64_Ehdr *header);
 
-/* Reads the header and checks that FILE is one to be read. file->reader is set. */
+/* Reads the header and checks that xtop reads files of this kind. file->reader is set. */
 struct xtop_error *elf_read_header(struct elf_file *file);
 /* Counts the sections. Error: they are beyond the file's end or the limit. */
 struct xtop_error *elf_count_sections(struct elf_file *file, size_t *np);
 /* Makes room for N sections. */
 struct xtop_error *elf_reserve_sections(struct elf_file *file, size_t n);
 void elf_set_section(struct elf_section *section, const Elf64_Shdr *header);
-/* INDEX: of the section with the names. Best effort: without names there are no unwind tables. */
+/* Loads the sections' names from section INDEX. Best effort: unwind tables have names, too. */
 void elf_load_names(struct elf_file *file, size_t index);
 
 bool elf_is_inside(const struct elf_file *file, uint64_t offset, uint64_t size_bytes);

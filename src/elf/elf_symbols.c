@@ -20,7 +20,7 @@
 #include "elf/elf_reader.h"
 #include "xtop/base/cleanup.h"
 
-/* Sections of one type. Each one costs a look at all sections (elf_load_indices()). */
+/* Sections of one type. For each of them all sections are searched (elf_load_indices()). */
 #define ELF_MAX_TABLES 64
 /* How far a function without a size may reach at most where its section's end is not known. */
 #define ELF_SIZELESS_BYTES (64 << 10)

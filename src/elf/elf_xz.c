@@ -18,7 +18,7 @@
 /* `xz -9` makes a dictionary of 64 MiB, and a decoder needs little more (xz(1)). */
 #define XZ_MAX_MEMORY_BYTES (66U << 20)
 #define XZ_FIRST_BYTES      (64U << 10) /* room at first; doubled when it is full */
-#define XZ_STEP_BYTES       (1U << 20)  /* between looks whether the work is over: some 10 ms */
+#define XZ_STEP_BYTES       (1U << 20)  /* unpacked between calls of work_is_over(): some 10 ms */
 
 uint32_t elf_crc32(const uint8_t *bytes, size_t n, uint32_t before)
 {

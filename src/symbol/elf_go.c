@@ -128,8 +128,8 @@ static bool elf_is_stacks_function(const struct go_function *function)
 }
 
 /*
- * Learns from Go's code where threads' stacks are, if this is function I. Code that is not in
- * memory now, or is of an unknown kind, is not an error.
+ * Learns where threads' stacks are from the code of runtime.systemstack(). Returns false if
+ * function I is another one, or if its code is of an unknown kind or not in memory now.
  */
 static bool elf_try_go_stacks(struct elf_file *file, struct go_table *table, size_t i)
 {
@@ -145,8 +145,9 @@ static bool elf_try_go_stacks(struct elf_file *file, struct go_table *table, siz
 }
 
 /*
- * The function lies near the entry point, as both are assembly of the runtime; after a C linker,
- * whose entry point is C's, near the start, as the linker puts a package behind those that it uses.
+ * Finds runtime.systemstack(), from the entry point outwards: both are assembly of the runtime.
+ * With a C linker the entry point is C's, and the function lies near the start of Go's code,
+ * because the linker puts a package behind those that it uses.
  */
 static void elf_decode_go_stacks(struct elf_file *file, struct go_table *table)
 {

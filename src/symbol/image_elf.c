@@ -53,8 +53,8 @@ static const struct elf_limits image_loaded_limits = {
 };
 
 /*
- * A file below --root, which may be a guest's, too, and a debug file. Section headers must be right
- * for libelf.
+ * For a file below --root, which may be a guest's, and for a debug file. libelf refuses a file with
+ * damaged section headers.
  */
 static const struct elf_limits image_root_limits = {
 	.symbols = 1 << 20,
@@ -159,7 +159,7 @@ static struct xtop_error *image_read_frames(struct elf_file *file, const struct 
 	return error;
 }
 
-/* Best effort, too. */
+/* Best effort: skipped when allocation fails. */
 static void image_read_package(struct image *image, struct elf_file *file)
 {
 	struct elf_package package;

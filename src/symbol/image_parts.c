@@ -210,7 +210,7 @@ bool image_parts_find_code(const struct image *image, const struct unwind_tables
 
 	if (!image->parts || !image->parts->portions ||
 	    !elf_portions_find_bounds(image->parts->portions, address, &from, &to) ||
-	    unwind_tables_find_function(tables, from, start, end)) /* ADDRESS is behind it */
+	    unwind_tables_find_function(tables, from, start, end)) /* it ends before ADDRESS */
 		return false;
 	*start = from;
 	*end = to;

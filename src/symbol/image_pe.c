@@ -12,8 +12,8 @@
  *   functions  seh.h; they point to their UNWIND_INFO
  *
  * All places are distances from the image's start. Pages may be missing: what lies there is
- * left out. Names that are not exported are in no image: their code ends the symbol before.
- * Resolver's thread.
+ * left out. An image has no names of functions that it does not export: the symbol before such a
+ * function ends where the function begins. Resolver's thread.
  */
 #include "config.h"
 

@@ -144,12 +144,12 @@ struct xtop_error *image_read_host_elf(struct image *image, int fd, struct loads
  */
 bool image_read_debug_file(struct image *image, int fd, bool by_link);
 
+struct elf_alt_link;
 /*
  * Whether FD, a file of dom0's disk, has source lines of IMAGE: it is IMAGE's debug file or IMAGE's
  * own file, and has DWARF. BY_LINK: as for image_read_debug_file(). *ALT becomes the file into
  * which dwz put common parts; its name is "" if there is none.
  */
-struct elf_alt_link;
 bool image_has_lines(const struct image *image, int fd, bool by_link, struct elf_alt_link *alt);
 /* Whether FD has the build-id ID. */
 bool image_is_build(int fd, const struct build_id *id);

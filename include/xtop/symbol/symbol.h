@@ -46,15 +46,15 @@ void symtab_destroy(struct symtab *tab); /* NULL allowed */
  * name is copied, also if many symbols share one name. symtab_add() fails at the limit.
  */
 void symtab_limit_names(struct symtab *tab, size_t names_bytes);
-/* When WORK is over, TAB takes no more symbols, and sealing may leave it empty. NULL: never. */
 struct work;
+/* When WORK is over, TAB takes no more symbols, and sealing may leave it empty. NULL: never. */
 void symtab_set_work(struct symtab *tab, struct work *work);
 bool symtab_is_full(const struct symtab *tab); /* symtab_add() failed at that limit */
-/*
- * The symbols of TAB have no names, but name_at. A name is read from BYTES, which outlive TAB, when
- * it is first looked up: such a look-up changes TAB. Error: out of memory.
- */
 struct bytes;
+/*
+ * Lets symbols be added that have name_at instead of a name. A name is read from BYTES, which
+ * outlive TAB, when it is first looked up: such a look-up changes TAB. Error: out of memory.
+ */
 struct xtop_error *symtab_set_late_names(struct symtab *tab, const struct bytes *bytes);
 /* Whether late names that were looked up could not be read. */
 bool symtab_is_incomplete(const struct symtab *tab);

@@ -47,7 +47,7 @@ struct unwind_tables {
 	struct links *links; /* 32-bit Arm code: which functions have a frame, for frame pointers */
 };
 
-/* destroys all tables; each is NULL then */
+/* Destroys all tables. All members become NULL. */
 void unwind_tables_deinit(struct unwind_tables *tables);
 size_t unwind_tables_memory_bytes(const struct unwind_tables *tables);
 /*
@@ -99,8 +99,8 @@ struct xtop_error *unwind_tables_build_computed(struct unwind_tables *tables,
 						const struct code_source *source, uint64_t start,
 						uint64_t end);
 /*
- * Builds `first_code` for code whose instructions are not read. This uses SOURCE's entries and its
- * function that finds bounds. TABLES keep nothing of SOURCE.
+ * Builds `first_code` for code whose instructions are not read, from SOURCE's `entries` and
+ * find_function(). TABLES keep nothing of SOURCE.
  */
 void unwind_tables_build_first_code(struct unwind_tables *tables, const struct code_source *source);
 /* Builds `links` for 32-bit Arm code. TABLES own SOURCE, as with `computed`. */
