@@ -282,6 +282,59 @@ static void test_full(void)
 	computed_destroy(computed);
 }
 
+#define HOLED_BYTES 0x3000
+#define HOLE        0x2000 /* from here on code is missing */
+
+struct holed_code {
+	unsigned n_reads;
+	uint64_t turn;
+};
+
+static uint64_t turn_of_holed(void *context)
+{
+	return ((struct holed_code *)context)->turn;
+}
+
+/* 1000: call 1010; jmp 1005; nop ... */
+static size_t read_holed(void *context, uint64_t address, void *buffer, size_t size_bytes)
+{
+	static const uint8_t begin[] = { 0xe8, 0x0b, 0, 0, 0, 0xeb, 0xfe };
+	uint64_t at = address - PLACE, n = at < HOLE ? HOLE - at : 0;
+
+	((struct holed_code *)context)->n_reads++;
+	n = n < size_bytes ? n : size_bytes;
+	memset(buffer, 0x90, n);
+	for (uint64_t i = 0; i < n && at + i < sizeof(begin); i++)
+		((uint8_t *)buffer)[i] = begin[at + i];
+	return n;
+}
+
+/* A function of which code is missing is not read again for each of its samples. */
+static void test_guess_waits(void)
+{
+	struct holed_code holed = { .turn = 1 };
+	const struct code_source source = { .read = read_holed,
+					    .find_function = find_no_function,
+					    .context = &holed,
+					    .turn = turn_of_holed };
+	struct cursor cursor = cursor_at(PLACE);
+	struct computed *computed;
+	uint64_t start, end;
+	bool found;
+
+	elf_tables_fatal(computed_create(&source, PLACE, PLACE + HOLED_BYTES, &computed));
+	computed_step(computed, 0, &cursor);
+	found = computed_guess_function(computed, PLACE + 0x18, &start, &end);
+	holed.n_reads = 0;
+	for (unsigned i = 0; i < 10; i++)
+		found |= computed_guess_function(computed, PLACE + 0x18, &start, &end);
+	check(!found && !holed.n_reads, "the same turn: no more reads (%u)", holed.n_reads);
+	holed.turn = 2;
+	computed_guess_function(computed, PLACE + 0x18, &start, &end);
+	check(holed.n_reads, "the next turn: %u reads", holed.n_reads);
+	computed_destroy(computed);
+}
+
 #define RARE_BYTES 0x6000
 
 /*
@@ -485,6 +538,7 @@ int main(void)
 	test_no_frame_pointer();
 	test_beyond_code();
 	test_full();
+	test_guess_waits();
 	test_rare_parts();
 	test_ends_in_jump();
 	test_cases();
