@@ -43,7 +43,7 @@ struct xtop_error *elf_count_sections(struct elf_file *file, size_t *np);
 /* Makes room for N sections. */
 struct xtop_error *elf_reserve_sections(struct elf_file *file, size_t n);
 void elf_set_section(struct elf_section *section, const Elf64_Shdr *header);
-/* Loads the sections' names from section INDEX. Best effort: unwind tables have names, too. */
+/* Loads the sections' names from section INDEX. Without names no unwind tables are found. */
 void elf_load_names(struct elf_file *file, size_t index);
 
 bool elf_is_inside(const struct elf_file *file, uint64_t offset, uint64_t size_bytes);

@@ -59,9 +59,9 @@ void memory_destroy(struct memory *memory)
 }
 
 /*
- * Gives memory for copies back that no turn has needed for a while. The search for a kernel fills
- * all the room for copies, but a sample needs only a few pages. With many guests the unused room
- * would be most of each guest's memory in xtop.
+ * Gives memory for copies back that was not needed in the last MEMORY_TURNS refreshes. The search
+ * for a kernel fills all the room for copies, but a sample needs only a few pages. With many guests
+ * the unused room would be most of each guest's memory in xtop.
  */
 static void memory_give_back(struct memory *memory)
 {

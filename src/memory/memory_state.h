@@ -31,8 +31,8 @@ struct memory {
 	char *pages; /* room for MEMORY_CACHE_PAGES; the first n_pages are in use */
 	size_t n_pages, n_taken; /* n_taken: slots in use, also those without a page */
 	size_t n_resident;       /* pages that were in use since room was given back */
-	size_t n_most;           /* pages in use at most in these turns */
-	unsigned turns;
+	size_t n_most;           /* most pages in use at a time in these turns */
+	unsigned turns;          /* memory_refresh() calls since room was given back */
 	uint64_t generation; /* starts at 1, so that a slot of zeros is free */
 	/* number of changes of copies; starts at 1, so that a place of zeros is free */
 	uint64_t changes;

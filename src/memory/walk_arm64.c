@@ -27,9 +27,9 @@
  *              64 KiB                   bits 47..16, and with IPS 6 bits 15..12 are its bits 51..48
  *   TTBRx      with IPS 6 and 52-bit tables bits 5..2 are bits 51..48 of the top table's address
  *
- * A page is writable if AP[2] is clear, and bit 1 of APTable (62) of all tables above (§D8.4). What
- * is executable is asked for code of that half: PXN counts in the upper half, UXN in the lower one.
- * Addresses with a tag in their top byte are no addresses here. Any thread; no state.
+ * A page is writable if AP[2] is clear, and bit 1 of APTable (62) of all tables above (§D8.4). A
+ * page is executable if code of its own half may run it: PXN counts in the upper half, UXN in the
+ * lower one. Addresses with a tag in their top byte are no addresses here. Any thread; no state.
  */
 #include "config.h"
 

@@ -25,7 +25,7 @@
 #define PSE36_SHIFT    (32 - 13)
 #define ADDRESS_32_END (1ULL << 32)
 
-/* What is left to do after the entry that a walk has ended with. */
+/* Sets SPAN by ENTRY, which ended the walk. ALL, ANY: the AND and the OR of the walk's entries. */
 static enum walk_result walk_32_end(uint64_t entry, unsigned shift, uint64_t address, uint64_t all,
 				    uint64_t any, struct walk_span *span)
 {

@@ -125,7 +125,7 @@ static bool host_ask_vcpus(struct host_looker *looker, uint32_t domid, unsigned 
 	return true;
 }
 
-/* What the looks before and now have to do with one domain. */
+/* The step from the last look to the next one, for the functions that handle one domain. */
 struct look_step {
 	struct host_looker *looker;
 	uint32_t always;
