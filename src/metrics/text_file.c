@@ -22,8 +22,8 @@ static void metrics_file_name_other(const struct metrics_process *process, char 
 }
 
 /*
- * Others may write in the folder, too. What has the name goes, whatever it is: a FIFO would keep
- * the process, and a hard link would empty another file.
+ * Others may write in the folder, too. So anything that has the name is removed first: the process
+ * would hang at a FIFO, and would empty another file by a hard link.
  */
 static bool metrics_file_write_other(const struct metrics_process *process, int folder,
 				     const char *name)

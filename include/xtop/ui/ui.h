@@ -51,9 +51,9 @@ struct ui_pipeline {
 	/* The guest's waiting tasks: another profile with another slot. NULL if unknown. */
 	const struct ui_pipeline *waits;
 	void (*start_waits)(void *context); /* starts to look at tasks; may be NULL */
-	/* Starts to look who takes the guest's physical CPUs; NULL: that cannot be known. */
+	/* Starts to measure who takes the guest's physical CPUs; NULL: that cannot be known. */
 	struct xtop_error *(*start_takers)(void *context);
-	/* Has Xen trace the guest's exits, or no more; NULL: that cannot be known. */
+	/* Starts or ends Xen's trace of the guest's exits; NULL: Xen cannot trace them. */
 	struct xtop_error *(*trace)(void *context, bool on);
 	/*
 	 * Puts a snapshot of the profile file's next values into SLOT; NULL: this is no profile
@@ -61,8 +61,8 @@ struct ui_pipeline {
 	 */
 	struct xtop_error *(*read_next_value)(void *context);
 	/*
-	 * Toggle: the next samples have the interpreters' own functions, or those of their
-	 * programs. Returns true for the former. NULL: the stacks are as they are.
+	 * Switches the next samples between the interpreters' own functions and those of their
+	 * programs. Returns true for the former. NULL: nothing can be switched.
 	 */
 	bool (*toggle_interpreters)(void *context);
 	bool of_waits; /* the profile has waiting tasks */
