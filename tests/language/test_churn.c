@@ -9,7 +9,6 @@
  */
 #include "config.h"
 
-#include <ctype.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
