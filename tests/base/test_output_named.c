@@ -78,6 +78,7 @@ static void test_names(void)
 	      "a hidden folder's file is refused, and is none that may be replaced");
 	check(strstr(opened("/tmp/a.txt", false, &exists), "one of .folded, .pb.gz"),
 	      "a refusal names the endings: %s", opened("/tmp/a.txt", false, &exists));
+	unlink(behind + strlen("x.folde")); /* what a faulty xtop has left here */
 	check(strstr(opened(behind + strlen("x.folde"), false, &exists), "must end in") &&
 		      !there(behind + strlen("x.folde")),
 	      "a name that is shorter than an ending has none, whatever is before it");
@@ -131,7 +132,8 @@ static void test_replace(void)
 	check(!*opened(path, true, &exists), "a file of this user is replaced");
 	if (link(path, other))
 		abort();
-	check(*opened(path, true, &exists), "a file with another name is not replaced");
+	check(strstr(opened(path, true, &exists), path) != NULL,
+	      "a file with another name is not replaced, and the error names it");
 	unlink(other);
 	if (geteuid() == 0) {
 		if (chown(path, 65534, 65534))
