@@ -2,6 +2,7 @@
 libxtop_a_SOURCES += \
 	include/xtop/supervise/broker.h \
 	include/xtop/supervise/fetch.h \
+	include/xtop/supervise/host_files.h \
 	include/xtop/supervise/line_client.h \
 	include/xtop/supervise/sandbox.h \
 	include/xtop/supervise/sender.h \
