@@ -76,7 +76,7 @@ EXTRA_DIST += tests/lines/compare tests/lines/programs tests/lines/words.cc test
 # A clock that is made up replaces libc's, so it is no part of libsupport.a.
 MADE_CLOCK = tests/support/made_clock.c tests/support/made_clock.h
 tests_service_test_all_room_SOURCES = tests/service/test_all_room.c $(MADE_CLOCK)
-tests_sample_test_weights_SOURCES = tests/sample/test_weights.c $(MADE_CLOCK)
+tests_sample_test_weights_SOURCES = tests/sample/test_weights.c tests/sample/weights_guest.h $(MADE_CLOCK)
 # The tests of the sampler share a guest in memory.
 SAMPLER_FIXTURE = tests/sample/sampler_fixture.c tests/sample/sampler_fixture.h $(MADE_CLOCK)
 tests_sample_test_sampler_SOURCES = tests/sample/test_sampler.c $(SAMPLER_FIXTURE)
