@@ -102,15 +102,17 @@ static struct exits_place resolver_name_user_exit(struct resolver *resolver, uns
  * Whether ADDRESS lies where a known system has its kernel. An exit does not tell. Kernels of 64
  * bits have the upper half, those of 32 bits the last GiB, and a unikernel any place.
  */
-static bool resolver_is_kernel_exit(struct resolver *resolver, uint64_t address,
-				    const struct name_answer *by_kernel)
+static bool resolver_is_kernel_exit(struct resolver *resolver, const struct space *kernel,
+				    uint64_t address)
 {
+	const struct mapping *mapping = NULL;
+	struct symtab_entry entry;
 	struct memory_root root;
 	bool is_short = os_get_kernel_root(resolver->settings.os, &root) && !root_is_arm(root) &&
 			root.width != WIDTH_64;
 
 	return address >> 63 || (is_short && address >= KERNEL_32_START) ||
-	       by_kernel->quality == NAME_SYMBOL;
+	       (kernel && space_find_symbol(kernel, address, &entry, &mapping));
 }
 
 static struct exits_place resolver_name_exit(void *context, unsigned vcpu, uint64_t address)
@@ -120,12 +122,13 @@ static struct exits_place resolver_name_exit(void *context, unsigned vcpu, uint6
 	bool has_kernel = os && os_is_known(os);
 	const struct space *kernel =
 		has_kernel ? os_get_kernel(os) : symbols_space(resolver->settings.symbols);
-	const struct name_answer *answer =
-		names_find(resolver->names, kernel, address, FRAME_KIND_KERNEL, false, 0);
 
-	if (has_kernel && !resolver_is_kernel_exit(resolver, address, answer))
+	if (has_kernel && !resolver_is_kernel_exit(resolver, kernel, address))
 		return resolver_name_user_exit(resolver, vcpu, address);
-	return (struct exits_place){ .frame = answer->frame };
+	return (struct exits_place){
+		.frame = names_find(resolver->names, kernel, address, FRAME_KIND_KERNEL, false, 0)
+				 ->frame,
+	};
 }
 
 /* Returns REASON's frame, such as "[exit CPUID leaf 0xb]". */

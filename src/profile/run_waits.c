@@ -16,6 +16,7 @@
  */
 #define RUN_WAITS_LATE_NS 200e6
 #define RUN_WAITS_LONG_NS 1e18 /* longer times are cut: they might not fit into a uint64_t */
+#define RUN_WAITS_PAUSE_NS 1e9  /* a longer pause is not a sample's */
 #define RUN_WAITS_MAX     LIMIT(65536, 64) /* changes that are kept */
 
 void run_waits_deinit(struct run_waits *waits)
@@ -56,8 +57,13 @@ static void run_waits_update(struct run_waits *waits, const struct run_change *c
 
 	vcpu->runs_early = false;
 	vcpu->paused = 0;
-	if (change->is == RUN_STATE_OFFLINE)
+	if (paused && change->tsc > vcpu->offline &&
+	    (double)(change->tsc - vcpu->offline) * ns_per_cycle > RUN_WAITS_PAUSE_NS)
+		paused = change->tsc;
+	if (change->is == RUN_STATE_OFFLINE) {
 		vcpu->paused = change->was == RUN_STATE_BLOCKED ? change->tsc : vcpu->runnable;
+		vcpu->offline = change->tsc;
+	}
 	switch (change->is) {
 	case RUN_STATE_RUNNABLE:
 		vcpu->runnable = change->was == RUN_STATE_OFFLINE ? paused : change->tsc;

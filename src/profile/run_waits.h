@@ -29,6 +29,7 @@ struct run_waits_vcpu {
 	struct time_histogram times;
 	uint64_t runnable; /* TSC when its wait began; 0: it does not wait, or no record said so */
 	uint64_t paused;   /* TSC since when a paused one waits; 0: it does not */
+	uint64_t offline;  /* TSC of its last pause */
 	bool runs_early;   /* it runs, and no record has said yet that it was runnable */
 };
 

@@ -302,8 +302,14 @@ static void test_pauses(void)
 	now += 30 * US;
 	put_runstate(GUEST, 0, 3, 1);
 	put_runstate(GUEST, 0, 1, 0);
+	put_runstate(GUEST, 0, 0, 1);
+	put_runstate(GUEST, 0, 1, 3); /* for 2 s: no sample takes so long */
+	now += 2000000 * US;
+	put_runstate(GUEST, 0, 3, 1);
+	now += 10 * US;
+	put_runstate(GUEST, 0, 1, 0);
 	table = add_settled(exits, 0);
-	check(table->wakes[0].count == 3 && fabs(table->wakes[0].ns - 361000) < 1 &&
+	check(table->wakes[0].count == 4 && fabs(table->wakes[0].ns - 371000) < 1 &&
 		      table->wakes[0].longest_ns == 330000,
 	      "%" PRIu64 " waits, the longest took %" PRIu64 " ns", table->wakes[0].count,
 	      table->wakes[0].longest_ns);
