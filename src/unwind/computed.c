@@ -46,7 +46,7 @@ struct computed_work {
 	struct cfi_builder rules; /* only rules; this table has no rows */
 	struct call_targets *targets; /* NULL: not needed yet */
 	bool no_targets; /* too much code for targets, or out of memory */
-	struct computed_miss misses[COMPUTED_MISSES];
+	struct computed_miss misses[2][COMPUTED_MISSES]; /* [true]: of guesses at bounds */
 	struct computed_return returns[COMPUTED_RETURNS];
 	struct computed_rows rows;
 	struct way_out *way_out;                   /* NULL: not needed yet */
@@ -461,9 +461,10 @@ static bool computed_read(struct computed *computed, uint32_t offset, bool calle
 
 /* --- missing code ----------------------------------------------------------------------------- */
 
-static struct computed_miss *computed_miss_at(const struct computed *computed, uint32_t offset)
+static struct computed_miss *computed_miss_at(const struct computed *computed, uint32_t offset,
+					      bool guess)
 {
-	return &computed->work->misses[hash_slot(offset, COMPUTED_MISSES)];
+	return &computed->work->misses[guess][hash_slot(offset, COMPUTED_MISSES)];
 }
 
 static uint64_t computed_turn(const struct computed *computed)
@@ -473,10 +474,14 @@ static uint64_t computed_turn(const struct computed *computed)
 	return source->turn ? source->turn(source->context) : 0;
 }
 
-/* Whether code for OFFSET may be read in TURN: it was not missing, or its time has come. */
-static bool computed_is_due(const struct computed *computed, uint32_t offset, uint64_t turn)
+/*
+ * Whether code for OFFSET may be read in TURN, for a GUESS at its function or for a step: it was
+ * not missing, or its time has come.
+ */
+static bool computed_is_due(const struct computed *computed, uint32_t offset, uint64_t turn,
+			    bool guess)
 {
-	const struct computed_miss *miss = computed_miss_at(computed, offset);
+	const struct computed_miss *miss = computed_miss_at(computed, offset, guess);
 
 	if (!computed->source.turn)
 		return true;
@@ -487,9 +492,10 @@ static bool computed_is_due(const struct computed *computed, uint32_t offset, ui
  * Notes in TURN whether the code for OFFSET was THERE. After misses it is due in 1 turn, 2 turns ..
  * COMPUTED_MAX_DELAY turns.
  */
-static void computed_note(struct computed *computed, uint32_t offset, uint64_t turn, bool there)
+static void computed_note(struct computed *computed, uint32_t offset, uint64_t turn, bool guess,
+			  bool there)
 {
-	struct computed_miss *miss = computed_miss_at(computed, offset);
+	struct computed_miss *miss = computed_miss_at(computed, offset, guess);
 	bool again = miss->offset == offset && miss->delay;
 
 	if (there) {
@@ -507,8 +513,9 @@ static void computed_try(struct computed *computed, uint32_t offset, bool called
 {
 	uint64_t turn = computed_turn(computed);
 
-	if (computed_is_due(computed, offset, turn))
-		computed_note(computed, offset, turn, computed_read(computed, offset, called));
+	if (computed_is_due(computed, offset, turn, false))
+		computed_note(computed, offset, turn, false,
+			      computed_read(computed, offset, called));
 }
 
 /* Reads the function at OFFSET if it was not read yet. Not inlined: steps rarely need this. */
@@ -571,10 +578,11 @@ bool computed_guess_function(struct computed *computed, uint64_t address, uint64
 	if (!computed->work || offset >= computed->span)
 		return false;
 	turn = computed_turn(computed);
-	if (computed_may_read(computed) && computed_is_due(computed, (uint32_t)offset, turn)) {
+	if (computed_may_read(computed) &&
+	    computed_is_due(computed, (uint32_t)offset, turn, true)) {
 		found = computed_find_bounds(computed, address, start, end) &&
 			computed_read_function(computed, address, *start, *end, true);
-		computed_note(computed, (uint32_t)offset, turn, found);
+		computed_note(computed, (uint32_t)offset, turn, true, found);
 	}
 	return computed_find_function(computed, address, start, end);
 }

@@ -307,12 +307,15 @@ static void unwind_mark_trampoline(struct walk *walk)
 struct link {
 	uint64_t pc, sp, fp;
 	uint32_t known;
+	unsigned n_switches;
 };
 
-static struct link unwind_get_link(const struct cursor *cursor)
+static struct link unwind_get_link(const struct walk *walk)
 {
+	const struct cursor *cursor = &walk->cursor;
+
 	return (struct link){ cursor->regs[REG_PC], cursor->regs[REG_SP], cursor->regs[REG_RBP],
-			      cursor->known };
+			      cursor->known, walk->n_switches };
 }
 
 /*
@@ -324,23 +327,28 @@ static enum unwind_stop unwind_retry(struct walk *walk, const struct link *befor
 				     enum unwind_stop stop)
 {
 	struct cursor *cursor = &walk->cursor;
+	enum unwind_step step;
 
-	if (walk->by != UNWIND_BY_COMPUTED || !cursor->user ||
+	if (stop == UNWIND_TOO_DEEP || walk->by != UNWIND_BY_COMPUTED || !cursor->user ||
 	    walk->stack->frames[walk->stack->n_frames - 1].by < UNWIND_BY_FP)
 		return stop;
 	cursor->regs[REG_PC] = before->pc;
 	cursor->regs[REG_SP] = before->sp;
 	cursor->regs[REG_RBP] = before->fp;
 	cursor->known = before->known;
+	walk->n_switches = before->n_switches;
 	unwind_find(walk);
-	return unwind_by_fp(walk, true) == STEP_CALLER ? unwind_check(walk, before->sp) : stop;
+	step = unwind_by_fp(walk, true);
+	if (step == STEP_CALLER)
+		return unwind_check(walk, before->sp);
+	return step == STEP_CUT ? UNWIND_CUT : stop;
 }
 
 /* Walks on from the last frame. Returns the last step, and in *STOP why the walk ended. */
 static enum unwind_step unwind_frames(struct walk *walk, enum unwind_stop *stop)
 {
 	for (;;) {
-		struct link before = unwind_get_link(&walk->cursor);
+		struct link before = unwind_get_link(walk);
 		enum unwind_step step = unwind_choose(walk);
 
 		if (step == STEP_EH_RETURN)

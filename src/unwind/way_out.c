@@ -483,7 +483,6 @@ bool way_out_ends_thread(struct way_out *way_out, uint64_t address)
 	};
 	uint8_t bytes[WAY_MAX_INSTRUCTION] = { 0 };
 
-	way_begin(way_out, address);
 	for (unsigned i = 0; i < WAY_EXIT_BEFORE; i++) {
 		size_t n = way_read(way_out, address, bytes);
 		struct instruction instruction;
