@@ -74,15 +74,20 @@ static double grown(double now, double before)
 	return fmax(now - before, 0);
 }
 
-/* The number of FROM's domain; a domain that finds no room shares the last number. */
+/*
+ * The number of FROM's domain. A domain that finds no room shares the last number, which stands for
+ * all others then.
+ */
 static size_t added_find_or_add(struct takers_added *added, const struct taker *from)
 {
 	size_t i = 0;
 
 	while (i < added->n && added->takers[i].newest.domid != from->domid)
 		i++;
-	if (i == TAKERS_MAX)
+	if (i == TAKERS_MAX) {
+		added->takers[TAKERS_MAX - 1].newest = (struct taker){ .domid = TAKER_OTHERS };
 		return TAKERS_MAX - 1;
+	}
 	if (i == added->n)
 		added->n++;
 	added->takers[i].newest = *from;
@@ -120,7 +125,7 @@ static void added_add_vcpu(struct takers_added *added, size_t number, const stru
 	sum->waited += waited;
 	sum->ran += grown(vcpu->ran.total * vcpu_span_ns(vcpu),
 			  before->ran.total * vcpu_span_ns(before));
-	if (vcpu->longest_ns > before->longest_ns)
+	if (vcpu->longest_ns > before->longest_ns && vcpu->longest_ns > sum->longest_ns)
 		sum->longest_ns = vcpu->longest_ns;
 	for (unsigned i = 0; i < TAKERS_OF_VCPU && vcpu->by[i] != UINT32_MAX; i++) {
 		const struct taker *taker = table_find(now, vcpu->by[i]);
