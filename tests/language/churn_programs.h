@@ -40,7 +40,7 @@ static const char churn_php[] =
 	"$turn = fopen($argv[1], 'r+');\n"
 	"stream_set_write_buffer($turn, 0);\n"
 	"function run($n, $turn) {\n"
-	"    $a = eval(str_repeat(\"\\n\", $n % 97) .\n"
+	"    $a = eval(str_repeat(\"\\n\", $n * 3 % 97) .\n"
 	"        'return function () { $b = ' . \"\\n\" .\n"
 	"        'function () { $c = ' . \"\\n\" .\n"
 	"        'function () { for ($i = 0, $s = 0; $i < ' . ($n * 7919 % 20000) . '; $i++) $s += $i;\n"
