@@ -305,12 +305,15 @@ static void session_report_record(const struct session *session)
 	error_destroy(error);
 }
 
-/* Results leave room on their disks, whoever has taken this process over. */
+/*
+ * Results leave room on their disks, whoever has taken this process over. One limit holds for all
+ * files of a process: a recording, which may be as large as its disk has room, sets it alone.
+ */
 static void session_bound_files(const struct options *options)
 {
 	const char *results[] = { options->record, options->output, options->stats };
 
-	for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++)
+	for (size_t i = 0; i < (options->record ? 1 : sizeof(results) / sizeof(results[0])); i++)
 		if (results[i])
 			disk_room_keep(results[i]);
 }
