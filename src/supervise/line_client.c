@@ -443,6 +443,8 @@ uint32_t line_client_find_named(struct line_client *lines, const char *name)
 {
 	uint32_t number = 0;
 
+	if (!lines)
+		return 0;
 	pthread_mutex_lock(&lines->lock);
 	for (uint32_t i = 0; i < lines->n_files; i++)
 		if (strcmp(lines->files[i].name, name) == 0)
@@ -540,6 +542,9 @@ bool line_client_wait(struct line_client *lines, double seconds)
 
 void line_client_get_progress(struct line_client *lines, struct line_client_progress *progress)
 {
+	*progress = (struct line_client_progress){ 0 };
+	if (!lines)
+		return;
 	pthread_mutex_lock(&lines->lock);
 	*progress = lines->progress;
 	progress->n_places = (uint32_t)lines->n_entries;

@@ -170,6 +170,9 @@ static void test_answers(void)
 	      "without a process no file is added");
 	check(line_client_find(NULL, 1, &place, true, &answer) == LINE_OFF,
 	      "without a process no lines are found");
+	line_client_get_progress(NULL, &progress);
+	check(!progress.n_files && !line_client_find_named(NULL, "early"),
+	      "without a process there is no progress, and no file by its name");
 	must(line_client_start(&made_reader, &lines));
 	good = line_client_add_file(lines, fd, alt_fd, "good", NULL, 0);
 	check(line_client_find(lines, good, &place, false, &answer) == LINE_OFF,
