@@ -13,6 +13,8 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "supervise/broker_wire.h"
@@ -24,6 +26,8 @@
 #include "xtop/sample/ring.h"
 
 #define STARTER_END_MS 1000 /* for its end when all runs have ended */
+/* For an answer: a run takes 4 s to end at most, and main waits for the broker for 10 s. */
+#define STARTER_WAIT_S 8
 
 enum starter_act { STARTER_START, STARTER_STOP, STARTER_STOP_ALL, STARTER_ADD_PAUSE };
 
@@ -219,13 +223,20 @@ static void starter_run(void *context, int socket)
 struct xtop_error *starter_open(const struct broker_settings *settings, int broker_socket,
 				struct starter *starter)
 {
+	const struct timeval wait = { .tv_sec = STARTER_WAIT_S };
+	struct xtop_error *error;
+
 	starter_process = (struct starter_process){ .settings = settings,
 						    .main = getppid(),
 						    .broker = getpid(),
 						    .broker_socket = broker_socket };
-	return helper_start("the starter", starter_run, &starter_process, &starter->process);
+	error = helper_start("the starter", starter_run, &starter_process, &starter->process);
+	if (!error)
+		setsockopt(starter->process.socket, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+	return error;
 }
 
+/* A starter that is stopped is killed: its late answer would be taken for the next one. */
 static struct xtop_error *starter_ask(struct starter *starter,
 				      const struct starter_request *request, const int *fds,
 				      struct starter_reply *reply, int *end_fd)
@@ -235,8 +246,11 @@ static struct xtop_error *starter_ask(struct starter *starter,
 
 	if (!starter->process.socket ||
 	    !wire_send(starter->process.socket, request, sizeof(*request), fds, fds ? 2 : 0) ||
-	    !wire_receive(starter->process.socket, reply, sizeof(*reply), got, &n_got))
+	    !wire_receive(starter->process.socket, reply, sizeof(*reply), got, &n_got)) {
+		if (starter->process.pid)
+			kill(starter->process.pid, SIGKILL);
 		return error_create("xtop's starter was killed; the guest runs");
+	}
 	for (size_t i = end_fd ? 1 : 0; i < n_got; i++)
 		close(got[i]);
 	if (end_fd)
