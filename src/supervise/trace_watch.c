@@ -203,8 +203,11 @@ static bool trace_watch(struct helper *reader)
 			break; /* the reader's end of the socket is closed: the reader has ended */
 		began = true;
 	}
-	if (trace_quit)
+	if (trace_quit) {
 		kill(reader->pid, SIGKILL);
+		helper_wait_for_end(reader, TRACE_DEATH_MS);
+		began |= recv(reader->socket, &byte, 1, MSG_DONTWAIT) == 1; /* just before */
+	}
 	helper_end(reader, TRACE_DEATH_MS);
 	return began;
 }
