@@ -461,6 +461,7 @@ void broker_run(void *context, int socket)
 	broker_refuse_core_files();
 	broker_set_signals();
 	broker_close_streams();
+	helper_close_others(socket); /* main's sockets to its helpers, which must see main's end */
 	broker_open_folders(&broker);
 	opener_init(&broker.opener, settings->endings);
 	broker.cache_folder = settings->cache ? cache_folder_open(settings->cache) : -1;

@@ -63,8 +63,7 @@ static void helper_ignore_signals(void)
 		sigaction(ignored[i], &ignore, NULL);
 }
 
-/* Closes all descriptors but the three streams and SOCKET. */
-static bool helper_close_others(int socket)
+bool helper_close_others(int socket)
 {
 	DIR *stream = opendir("/proc/self/fd");
 	struct dirent *entry;

@@ -36,6 +36,9 @@ struct xtop_error *helper_start(const char *name, helper_run_fn *run, void *cont
  */
 void helper_detach(int socket);
 
+/* Closes all descriptors but the three streams and SOCKET. */
+bool helper_close_others(int socket);
+
 /*
  * The twin of helper_start(): closes the socket, at which the process is to end, and waits for its
  * end, WAIT_MS at most. Without a process it does nothing.

@@ -24,6 +24,7 @@ static const int line_sandbox_calls[] = {
 	CALL(gettid), CALL(exit), CALL(exit_group), CALL(getrandom), CALL(getrusage),
 	CALL(sysinfo), CALL(clock_gettime), CALL(setitimer), CALL(alarm), CALL(restart_syscall),
 	CALL(rt_sigaction), CALL(rt_sigprocmask), CALL(rt_sigreturn), CALL(seccomp),
+	CALL(set_tid_address), /* musl, in the child of fork() */
 };
 
 /* Without F_SETOWN, F_SETSIG and F_SETFL: they could send SIGKILL to another process. */

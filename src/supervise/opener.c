@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "supervise/helper.h"
 #include "xtop/base/output.h"
 
 void opener_init(struct opener *opener, const char *const *endings)
@@ -37,9 +38,13 @@ static void opener_run(const struct opener *opener, const struct broker_request 
 		       int socket)
 {
 	struct broker_reply reply = { 0 };
-	struct xtop_error *error = caller_become(opener->caller);
+	struct xtop_error *error = NULL;
 	int fd = -1;
 
+	if (!helper_close_others(socket)) /* the broker's way to the starter, and its folders */
+		error = error_create("cannot see which files are open");
+	if (!error)
+		error = caller_become(opener->caller);
 	if (!error)
 		error = opener_act(opener, request, &reply, &fd);
 	if (error) {

@@ -35,7 +35,7 @@
 static const int root_sandbox_calls[] = {
 	CALL(read), CALL(write), CALL(writev), CALL(close), CALL(ioctl), CALL(munmap),
 	CALL(mremap), CALL(madvise), CALL(brk), CALL(futex), CALL(set_robust_list), CALL(rseq),
-	CALL(set_tid_address), /* musl, when a thread ends */
+	CALL(set_tid_address), /* musl, in the child of fork() */
 	CALL(exit), CALL(exit_group), CALL(restart_syscall), CALL(sched_yield),
 	CALL(clock_gettime), CALL(clock_nanosleep), CALL(nanosleep), CALL(gettimeofday),
 	CALL(timerfd_settime), CALL(poll), CALL(ppoll), CALL(rt_sigaction),

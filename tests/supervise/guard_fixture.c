@@ -119,6 +119,7 @@ static void be_tracer(void)
 	for (int fd = STDERR_FILENO + 1; fd < 1024; fd++)
 		close(fd);
 	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* the test may be killed, and its group with it */
 	for (;; nap_ms(1)) {
 		sampler = atomic_exchange(&scene->wants_tracer, 0);
 		if (sampler)

@@ -5,6 +5,8 @@
  */
 #include "config.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -118,9 +120,13 @@ static void test_children(void)
 {
 	const struct timeval wait = { .tv_usec = 20000 };
 	unsigned n = 0, refused = 0;
-	int bytes = 1;
+	struct pollfd others = { .fd = -1 };
+	int bytes = 1, ends[2];
 	bool failed;
 
+	if (pipe2(ends, O_CLOEXEC))
+		abort();
+	others.fd = ends[0];
 	setsockopt(sockets[1], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 	setsockopt(sockets[1], SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
 	for (unsigned i = 0; i < 3 * OPENER_MAX_CHILDREN; i++) {
@@ -132,6 +138,9 @@ static void test_children(void)
 	}
 	check(n >= OPENER_MAX_CHILDREN && refused > 0,
 	      "while nobody reads, %u children are started and %u are not", n, refused);
+	close(ends[1]);
+	check(poll(&others, 1, 5000) == 1, "children that wait have nothing else of the broker's");
+	close(ends[0]);
 	nap_ms(200);
 	for (unsigned i = 0; i < n; i++)
 		check(answers_file(&failed) && !failed, "answer %u of %u comes late", i, n);
