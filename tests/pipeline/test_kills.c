@@ -116,8 +116,12 @@ static pid_t find_process(pid_t main_pid, enum role role)
 	}
 }
 
-/* Waits for all processes; this one inherits orphans. *LATE_MSP: from main's end on. False: some live. */
-static bool wait_for_end(pid_t main_pid, unsigned *late_msp)
+/*
+ * Waits for all processes; this one inherits orphans. *LATE_MSP: from main's end on. False: some live.
+ * SAMPLER was killed; 0: none was. On a machine under load it may be taken for one that hung: then xtop
+ * starts another one and goes on, and main is asked to quit.
+ */
+static bool wait_for_end(pid_t main_pid, pid_t sampler, unsigned *late_msp)
 {
 	unsigned waited_ms = 0;
 	bool main_lives = true;
@@ -128,6 +132,10 @@ static bool wait_for_end(pid_t main_pid, unsigned *late_msp)
 		main_lives &= ended != main_pid;
 		if (ended)
 			continue;
+		if (sampler && main_lives && xen->sampler != sampler) {
+			kill(main_pid, SIGTERM);
+			sampler = 0;
+		}
 		if (main_lives ? ++waited_ms > LIMIT_MS : ++*late_msp > LIMIT_MS)
 			return false;
 		nap_ms();
@@ -167,11 +175,12 @@ static void kill_once(enum role role, bool starting)
 		usleep((useconds_t)(random() % QUIT_US));
 		kill(pid, SIGTERM);
 	}
-	if (!wait_for_end(pid, &late)) {
+	if (!wait_for_end(pid, role == SAMPLER ? victim : 0, &late)) {
 		printf("# after the end of %s main or another process lives on\n", names[role]);
+		(void)!system("ps -eo pid,ppid,pgid,stat,wchan:20,etimes,args | grep '[t]est_kills' >&2");
 		tally.stuck++;
 		kill(pid, SIGKILL);
-		wait_for_end(pid, &late);
+		wait_for_end(pid, 0, &late);
 	}
 	if (made_xen_pauses()) {
 		printf("# after the end of %s the pause count is %d\n", names[role],
