@@ -368,6 +368,14 @@ static void test_starter(void)
 	kill(broker, SIGKILL);
 	check(starter && ends(starter), "a starter ends when its broker is killed");
 	broker_stop();
+	if (broker_start(&settings) || guest_find("web01", &info))
+		abort();
+	broker = broker_pid();
+	starter = child_of(broker);
+	kill(starter, SIGSTOP);
+	broker_stop();
+	check(ends(broker), "a broker ends though its starter is stopped");
+	check(kill(starter, 0) < 0 || ends(starter), "such a starter ends with it");
 }
 
 int main(void)
