@@ -37,7 +37,8 @@ struct churn {
 	const volatile uint64_t *turn; /* what the program tells */
 	uint64_t buffer[TOLD_N_WORDS];
 	unsigned right, wrong, unknown; /* functions */
-	unsigned compared, stable; /* samples whose turn is known; those with the one that stays */
+	unsigned compared,
+		stable; /* samples that are whole and of a known turn; those with what stays */
 };
 
 /* Lets RUNTIMES prepare for the process, which sleeps. */
@@ -103,6 +104,21 @@ static uint64_t churn_find_made(const struct frame *frame, uint64_t turn)
 	return 0;
 }
 
+/*
+ * Whether the walk ended at code that was mapped since the program began. What is mapped is read
+ * anew then, as the resolver does each second.
+ */
+static bool churn_has_new_code(struct churn *churn)
+{
+	struct told_native *native = &churn->native;
+
+	if (native->stack.parts[UNWIND_USER].stop != UNWIND_NO_TABLES)
+		return false;
+	space_destroy(native->space);
+	native->space = live_stack_create_space(&churn->live);
+	return true;
+}
+
 static void churn_compare(struct churn *churn, const struct program_stack *stack, uint64_t turn)
 {
 	bool stable = false;
@@ -121,6 +137,8 @@ static void churn_compare(struct churn *churn, const struct program_stack *stack
 			       frame->address);
 		churn->unknown += strcmp(frame->name, "[interpreted]") == 0;
 	}
+	if (churn->on_stack && churn_has_new_code(churn))
+		return; /* the function that stays lies there, or further out */
 	churn->compared++;
 	churn->stable += stable;
 }
@@ -180,12 +198,14 @@ static void check_churn(struct churn *churn, const char *version)
 	/* On a machine that does much else, most functions are gone when their names are read. */
 	while ((n < n_samples || (!churn->right && n < MORE_SAMPLES)) && churn_look(churn, n))
 		n++;
-	printf("# %s: %u samples, %" PRIu64 " turns; %u names right, %u wrong, %u not known\n",
-	       version, n, *churn->turn % 1000000, churn->right, churn->wrong, churn->unknown);
+	printf("# %s: %u samples, %" PRIu64 " turns; %u names right, %u wrong, %u not known; "
+	       "%u of %u have what stays\n",
+	       version, n, *churn->turn % 1000000, churn->right, churn->wrong, churn->unknown,
+	       churn->stable, churn->compared);
 	check(n >= n_samples, "%s: all samples were taken", version);
 	check(!churn->wrong, "%s: no function has another one's name", version);
 	check(churn->right > 0, "%s: functions of a turn get names", version);
-	check(churn->stable > churn->compared / 4, "%s: the function that stays has its name",
+	check(churn->stable > churn->compared / 2, "%s: the function that stays has its name",
 	      version);
 }
 
