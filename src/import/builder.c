@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "xtop/base/text.h"
+#include "xtop/language/language.h"
 
 struct xtop_error *builder_init(struct builder *builder, const struct import_settings *settings)
 {
@@ -200,5 +201,7 @@ uint32_t builder_intern_code(struct builder *builder, const char *name, const ch
 			builder, &(struct code_place){ .address = address, .file = file });
 	if (module && !strncmp(module, "[kernel.kallsyms]", 17))
 		module = "[kernel]";
+	if (!module && runtime_names_program(name))
+		kind = FRAME_KIND_USERLAND; /* xtop wrote it, and did not know the program's file */
 	return builder_intern(builder, kind, name, module);
 }

@@ -151,6 +151,29 @@ static void check_events(const char *events, const char *refused, const char *ex
 }
 #endif
 
+#ifdef HAVE_JANSSON
+/* Checks which KIND a function of speedscope's, which has no file, is read with. */
+static void check_kind(const char *name, enum frame_kind kind)
+{
+	bool found = false;
+	struct read read;
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		 "{\"profiles\": [{\"type\": \"sampled\", \"unit\": \"none\", \"samples\": [[0]], "
+		 "\"weights\": [1]}], \"shared\": {\"frames\": [{\"name\": \"%s\"}]}}",
+		 name);
+	read = read_bytes(text, strlen(text), NULL);
+	for (uint32_t i = 0; read.snapshot && i < read.snapshot->n_nodes; i++) {
+		const struct frame *frame = frames_get(read.frames, read.snapshot->nodes[i].frame);
+
+		found |= frame->kind == kind && strcmp(frame->name, name) == 0;
+	}
+	check(found, "%s has the right kind", name);
+	read_close(&read);
+}
+#endif
+
 static void test_speedscope(void)
 {
 #ifdef HAVE_JANSSON
@@ -164,6 +187,8 @@ static void test_speedscope(void)
 		" \"activeProfileIndex\": 1,"
 		" \"shared\": {\"frames\": [{\"name\": \"f\"}, {\"name\": \"g\", \"file\": \"m\"}]}}";
 
+	check_kind("f", FRAME_KIND_FUNCTION);
+	check_kind("[pl] <main>", FRAME_KIND_USERLAND);
 	check_text(two, NULL, "speedscope", "f 5\nf;g 3\n");
 	check_text(two, "one", "speedscope", "[unknown] 10\nf 20\nf;g 5\n");
 	check_refused(two, "three", "no profile called 'three'");
