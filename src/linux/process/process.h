@@ -48,7 +48,6 @@ struct process {
 /* Data that all processes share. */
 struct process_reader {
 	const struct linux_guest *guest;
-	struct fetch *fetch; /* fetches debug files; NULL: nobody does */
 	struct memory_budget *budget;
 	struct code_files *files;
 	/* code at the same address in all processes; has a reference to its image */

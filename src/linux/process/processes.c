@@ -44,6 +44,7 @@ struct processes {
 	uint64_t changes;   /* code_files_changes() when all spaces were last filled */
 	struct processes_counts counts;
 	struct process_notes notes;
+	struct fetch *fetch; /* tells the notes its progress; NULL: nobody fetches */
 	bool may_isolate; /* no vCPU has shown that there is no page-table isolation */
 };
 
@@ -63,7 +64,7 @@ struct xtop_error *processes_create(const struct linux_guest *guest,
 	memory_budget_join(&processes->budget, settings->budget_bytes);
 	processes->reader.budget = files_settings.budget = &processes->budget;
 	processes->reader.guest = guest;
-	processes->reader.fetch = settings->debug.fetch;
+	processes->fetch = settings->debug.fetch;
 	processes->may_isolate = true;
 	processes->reader.vmas = calloc(PROCESS_MAX_AREAS, sizeof(struct vma));
 	error = processes->reader.vmas
@@ -514,7 +515,7 @@ const char *processes_next_note(struct processes *processes, const char *previou
 		struct processes_counts counts = processes_counts(processes);
 		struct fetch_progress progress;
 
-		fetch_get_progress(processes->reader.fetch, &progress);
+		fetch_get_progress(processes->fetch, &progress);
 		process_notes_build(notes, &counts.files, counts.jit - counts.named_jit, &progress);
 	}
 	return next < notes->n ? notes->text[next] : NULL;
