@@ -16,9 +16,9 @@
 #include <string.h>
 
 #include "profile/run_waits.h"
-#include "profile/time_histogram.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/base/hash.h"
+#include "xtop/profile/time_histogram.h"
 
 /* Xen 4.17 public/trace.h, and TRC_HVM_SVM_EXIT of 4.19. */
 enum {
@@ -603,6 +603,7 @@ void exits_table_destroy(struct exits_table *table)
 	free(table->wakes);
 	free(table->rows);
 	free(table->causes);
+	free(table->times);
 	free(table);
 }
 
@@ -613,6 +614,16 @@ void exits_sum_waits(const struct exits_table *table, uint64_t log2[EXITS_LOG2])
 		for (unsigned j = 0; j < table->n_vcpus; j++)
 			log2[i] += table->wakes[j].log2[i];
 	}
+}
+
+struct time_histogram *exits_table_copy_times(const struct exits_table *table)
+{
+	size_t bytes = (table->n_rows + table->n_vcpus) * sizeof(*table->times);
+	struct time_histogram *copy = table->times ? malloc(bytes + 1) : NULL;
+
+	if (copy)
+		memcpy(copy, table->times, bytes);
+	return copy;
 }
 
 struct exits_table *exits_table_copy(const struct exits_table *table, size_t n_rows,
@@ -633,6 +644,7 @@ struct exits_table *exits_table_copy(const struct exits_table *table, size_t n_r
 			parts.causes[n++] = table->causes[i];
 	}
 	*copy = *table;
+	copy->times = n_rows == SIZE_MAX ? exits_table_copy_times(table) : NULL;
 	copy->n_rows = rows;
 	copy->n_causes = n;
 	copy->wakes = parts.wakes;
@@ -702,15 +714,22 @@ bool exits_table_sort(struct exits_table *table)
 
 static bool exits_fill(const struct exits *exits, struct exits_table *table)
 {
+	table->times = calloc(table->n_rows + table->n_vcpus + 1, sizeof(*table->times));
+	if (!table->times)
+		return false;
 	for (uint32_t i = 0; i < table->n_rows; i++) {
 		const struct exits_entry *entry = &exits->entries[i];
 
 		table->rows[i] = entry->row;
+		table->rows[i].times = i;
+		table->times[i] = entry->times;
 		table->rows[i].p99_ns =
 			time_histogram_quantile(&entry->times, 0.99, entry->row.longest_ns);
 	}
 	for (size_t i = 0; i < table->n_causes; i++)
 		table->causes[i] = exits->pairs[i].cause;
+	for (unsigned i = 0; i < table->n_vcpus; i++)
+		table->times[table->n_rows + i] = exits->waits.vcpus[i].times;
 	return exits_table_sort(table);
 }
 

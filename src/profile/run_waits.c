@@ -164,11 +164,8 @@ void run_waits_get(const struct run_waits *waits, struct exits_table *table)
 		struct exits_wakes *wakes = &table->wakes[i];
 
 		*wakes = vcpu->wakes;
-		for (unsigned j = 0; j < TIME_HISTOGRAM_BUCKETS; j++)
-			wakes->log2[j / TIME_HISTOGRAM_STEPS] += vcpu->times.counts[j];
 		if (!wakes->longest_ns)
 			wakes->longest_by = UINT32_MAX;
-		wakes->p50_ns = time_histogram_quantile(&vcpu->times, 0.5, wakes->longest_ns);
-		wakes->p99_ns = time_histogram_quantile(&vcpu->times, 0.99, wakes->longest_ns);
+		time_histogram_sum_up(&vcpu->times, wakes);
 	}
 }

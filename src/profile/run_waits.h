@@ -10,8 +10,8 @@
 #ifndef PROFILE_RUN_WAITS_H
 #define PROFILE_RUN_WAITS_H
 
-#include "profile/time_histogram.h"
 #include "xtop/profile/exits.h"
+#include "xtop/profile/time_histogram.h"
 
 /* The order is that of Xen's RUNSTATE_*. */
 enum run_state { RUN_STATE_RUNNING, RUN_STATE_RUNNABLE, RUN_STATE_BLOCKED, RUN_STATE_OFFLINE };

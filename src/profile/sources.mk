@@ -18,6 +18,7 @@ libxtop_a_SOURCES += \
 	src/profile/crash.c \
 	src/profile/decay.h \
 	include/xtop/profile/exits.h \
+	include/xtop/profile/time_histogram.h \
 	include/xtop/profile/exit_names.h \
 	src/profile/exit_names.c \
 	src/profile/exits.c \
@@ -47,7 +48,6 @@ libxtop_a_SOURCES += \
 	src/profile/seen_function.h \
 	src/profile/snapshot.c \
 	src/profile/time_histogram.c \
-	src/profile/time_histogram.h \
 	src/profile/translate.c \
 	src/profile/wait_sites.c \
 	src/profile/xen_rows.c \

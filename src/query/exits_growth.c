@@ -13,7 +13,14 @@
 void exits_growth_deinit(struct exits_growth *growth)
 {
 	free(growth->parts);
+	free(growth->times);
 	*growth = (struct exits_growth){ .n = 0 };
+}
+
+size_t exits_growth_memory_bytes(const struct exits_growth *growth)
+{
+	return growth->n * sizeof(*growth->parts) +
+	       (growth->times ? (growth->n_rows + growth->n_vcpus) * sizeof(*growth->times) : 0);
 }
 
 /* --- parts ------------------------------------------------------------------------------------ */
@@ -45,7 +52,8 @@ static struct exits_part exits_part_of_row(const struct exits_row *row)
 	return (struct exits_part){ .reason = row->reason,
 				    .frame = row->frame,
 				    .weight = row->total,
-				    .longest_ns = row->longest_ns };
+				    .longest_ns = row->longest_ns,
+				    .times = row->times };
 }
 
 static struct exits_part exits_part_of_cause(const struct exits_table *table,
@@ -151,44 +159,127 @@ static struct exits_grown exits_find_grown(const struct exits_part *grown, size_
 	const struct exits_part *found =
 		bsearch(&part, grown, n, sizeof(part), exits_compare_parts);
 
-	return found ? (struct exits_grown){ found->weight, found->longest_ns }
+	return found ? (struct exits_grown){ found->weight, found->longest_ns, 0 }
 		     : (struct exits_grown){ .longest_ns = 0 };
 }
 
 /* What the rows and functions of COPY grew by. */
-static struct exits_grown *exits_pick(const struct exits_part *grown, size_t n,
-				      const struct exits_table *copy)
+static struct exits_moment *exits_pick(const struct exits_part *grown, size_t n,
+				       const struct exits_table *copy)
 {
-	struct exits_grown *picked = calloc(copy->n_rows + copy->n_causes + 1, sizeof(*picked));
+	size_t n_picked = copy->n_rows + copy->n_causes + copy->n_vcpus;
+	struct exits_moment *picked =
+		calloc(1, sizeof(*picked) + n_picked * sizeof(picked->grown[0]));
 
-	for (size_t i = 0; picked && i < copy->n_rows; i++)
-		picked[i] = exits_find_grown(grown, n, exits_part_of_row(&copy->rows[i]));
-	for (size_t i = 0; picked && i < copy->n_causes; i++)
-		picked[copy->n_rows + i] =
+	if (!picked)
+		return NULL;
+	picked->n = n_picked;
+	for (size_t i = 0; i < copy->n_rows; i++)
+		picked->grown[i] = exits_find_grown(grown, n, exits_part_of_row(&copy->rows[i]));
+	for (size_t i = 0; i < copy->n_causes; i++)
+		picked->grown[copy->n_rows + i] =
 			exits_find_grown(grown, n, exits_part_of_cause(copy, &copy->causes[i]));
 	return picked;
 }
 
-struct exits_grown *exits_growth_update(struct exits_growth *growth,
-					const struct exits_table *table,
-					const struct exits_table *copy)
+/* --- times ------------------------------------------------------------------------------------ */
+
+/* Where the last table has the times of ROW's reason, or NULL. */
+static const struct time_histogram *exits_find_times(const struct exits_growth *growth,
+						     const struct exits_row *row)
+{
+	const struct exits_part part = exits_part_of_row(row);
+	const struct exits_part *before = growth->n ? bsearch(&part, growth->parts, growth->n,
+							      sizeof(part), exits_compare_parts)
+						    : NULL;
+
+	return before && growth->times ? &growth->times[before->times] : NULL;
+}
+
+/* Whether NOW began anew: a bucket has less than BEFORE. */
+static bool exits_times_restarted(const struct time_histogram *now,
+				  const struct time_histogram *before)
+{
+	for (uint32_t i = 0; i < TIME_HISTOGRAM_BUCKETS; i++)
+		if (now->counts[i] < before->counts[i])
+			return true;
+	return false;
+}
+
+/* Adds the buckets by which NOW grew since BEFORE, which may be NULL. Without memory, fewer. */
+static void exits_add_buckets(struct exits_moment *moment, struct exits_grown *grown,
+			      const struct time_histogram *now, const struct time_histogram *before)
+{
+	if (before && exits_times_restarted(now, before))
+		before = NULL;
+	for (uint32_t i = 0; i < TIME_HISTOGRAM_BUCKETS; i++) {
+		uint32_t count = now->counts[i] - (before ? before->counts[i] : 0);
+
+		if (!count)
+			continue;
+		if (!vector_reserve(moment->buckets, moment->capacity, moment->n_buckets + 1))
+			return;
+		moment->buckets[moment->n_buckets++] = (struct exits_bucket){ i, count };
+		grown->n_buckets++;
+	}
+}
+
+/* Adds how the times of COPY's reasons and vCPUs grew. TABLE has them, as COPY has none. */
+static void exits_add_times(struct exits_moment *moment, const struct exits_growth *growth,
+			    const struct exits_table *table, const struct exits_table *copy)
+{
+	struct exits_grown *grown = moment->grown;
+
+	if (!table->times)
+		return;
+	for (size_t i = 0; i < copy->n_rows; i++)
+		exits_add_buckets(moment, &grown[i], &table->times[copy->rows[i].times],
+				  exits_find_times(growth, &copy->rows[i]));
+	for (size_t i = 0; i < copy->n_vcpus; i++)
+		exits_add_buckets(moment, &grown[copy->n_rows + copy->n_causes + i],
+				  &table->times[table->n_rows + i],
+				  growth->times && i < growth->n_vcpus
+					  ? &growth->times[growth->n_rows + i]
+					  : NULL);
+}
+
+struct exits_moment *exits_growth_update(struct exits_growth *growth,
+					 const struct exits_table *table,
+					 const struct exits_table *copy)
 {
 	size_t n = table ? table->n_rows + table->n_causes : 0;
 	struct exits_part *totals = table && copy ? exits_parts_of(table) : NULL;
 	struct exits_part *grown = totals ? calloc(n + 1, sizeof(*grown)) : NULL;
 	bool *is_new = grown ? calloc(n + 1, sizeof(*is_new)) : NULL;
-	struct exits_grown *picked = NULL;
+	struct exits_moment *picked = NULL;
 
 	if (is_new) {
 		memcpy(grown, totals, n * sizeof(*grown));
 		exits_subtract(growth, grown, n, is_new);
 		picked = exits_pick(grown, n, copy);
 	}
+	if (picked)
+		exits_add_times(picked, growth, table, copy);
 	free(is_new);
 	free(grown);
-	free(growth->parts);
-	*growth = (struct exits_growth){ totals, totals ? n : 0 };
+	exits_growth_deinit(growth);
+	if (totals)
+		*growth = (struct exits_growth){ totals, n, table->n_rows, table->n_vcpus,
+						 exits_table_copy_times(table) };
 	return picked;
+}
+
+void exits_moment_destroy(struct exits_moment *moment)
+{
+	if (moment)
+		free(moment->buckets);
+	free(moment);
+}
+
+size_t exits_moment_memory_bytes(const struct exits_moment *moment)
+{
+	return sizeof(*moment) + moment->n * sizeof(moment->grown[0]) +
+	       moment->capacity * sizeof(*moment->buckets);
 }
 
 /* --- sums ------------------------------------------------------------------------------------- */
@@ -200,7 +291,7 @@ void exits_sum_deinit(struct exits_sum *sum)
 }
 
 static bool exits_sum_add_part(struct exits_sum *sum, struct exits_part part,
-			       const struct exits_grown *grown)
+			       const struct exits_grown *grown, const struct exits_bucket *buckets)
 {
 	if (!grown->weight.count)
 		return true;
@@ -208,6 +299,8 @@ static bool exits_sum_add_part(struct exits_sum *sum, struct exits_part part,
 		return false;
 	part.weight = grown->weight;
 	part.longest_ns = grown->longest_ns;
+	part.buckets = buckets;
+	part.n_buckets = grown->n_buckets;
 	sum->parts[sum->n++] = part;
 	return true;
 }
@@ -217,7 +310,7 @@ static uint64_t exits_step(uint64_t now, uint64_t before)
 	return now >= before ? now - before : now;
 }
 
-/* A part of the time has no percentiles, and no longest wait if that was before. */
+/* Without percentiles and histogram, and without the longest wait if that was before. */
 static void exits_sum_wakes(struct exits_wakes *sum, const struct exits_wakes *before,
 			    const struct exits_wakes *now)
 {
@@ -225,8 +318,6 @@ static void exits_sum_wakes(struct exits_wakes *sum, const struct exits_wakes *b
 
 	sum->count += exits_step(now->count, before->count);
 	sum->ns += is_reset ? now->ns : now->ns - before->ns;
-	for (unsigned i = 0; i < EXITS_LOG2; i++)
-		sum->log2[i] += now->log2[i] - (is_reset ? 0 : before->log2[i]);
 	if (now->longest_ns <= sum->longest_ns ||
 	    (!is_reset && now->longest_ns == before->longest_ns))
 		return;
@@ -251,6 +342,18 @@ static void exits_sum_head(struct exits_table *sum, const struct exits_table *be
 				&now->wakes[i]);
 }
 
+static const struct exits_bucket *exits_moment_at(const struct exits_moment *moment, size_t at)
+{
+	return moment->buckets ? moment->buckets + at : NULL;
+}
+
+static void exits_buckets_add(struct time_histogram *times, const struct exits_bucket *buckets,
+			      size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		times->counts[buckets[i].bucket] += buckets[i].count;
+}
+
 /* A table with room for all vCPUs that may come. */
 static struct exits_table *exits_sum_begin(void)
 {
@@ -259,34 +362,58 @@ static struct exits_table *exits_sum_begin(void)
 	for (unsigned i = 0; table && i < GUEST_MAX_VCPUS; i++)
 		table->wakes[i].longest_by = UINT32_MAX;
 	if (table)
+		table->times = calloc(GUEST_MAX_VCPUS, sizeof(*table->times));
+	if (table && !table->times) {
+		exits_table_destroy(table);
+		return NULL;
+	}
+	if (table)
 		table->n_vcpus = 0;
 	return table;
 }
 
 bool exits_sum_add(struct exits_sum *sum, const struct exits_table *before,
-		   const struct exits_table *now, const struct exits_grown *grown)
+		   const struct exits_table *now, const struct exits_moment *moment)
 {
 	static const struct exits_table nothing;
+	const struct exits_grown *grown;
 	bool done = true;
+	size_t at = 0;
 
-	if (!now || !grown)
+	if (!now || !moment)
 		return true;
 	if (!sum->table)
 		sum->table = exits_sum_begin();
 	if (!sum->table)
 		return false;
 	exits_sum_head(sum->table, before ? before : &nothing, now);
-	for (size_t i = 0; done && i < now->n_rows; i++)
-		done = exits_sum_add_part(sum, exits_part_of_row(&now->rows[i]), &grown[i]);
-	for (size_t i = 0; done && i < now->n_causes; i++)
-		done = exits_sum_add_part(sum, exits_part_of_cause(now, &now->causes[i]),
-					  &grown[now->n_rows + i]);
+	grown = moment->grown;
+	for (size_t i = 0; done && i < now->n_rows; at += grown++->n_buckets, i++)
+		done = exits_sum_add_part(sum, exits_part_of_row(&now->rows[i]), grown,
+					  exits_moment_at(moment, at));
+	for (size_t i = 0; done && i < now->n_causes; grown++, i++)
+		done = exits_sum_add_part(sum, exits_part_of_cause(now, &now->causes[i]), grown,
+					  NULL);
+	for (unsigned i = 0; done && i < now->n_vcpus && i < GUEST_MAX_VCPUS; i++) {
+		exits_buckets_add(&sum->table->times[i], exits_moment_at(moment, at),
+				  grown->n_buckets);
+		at += grown++->n_buckets;
+	}
 	return done;
+}
+
+/* INTO, a reason, gets what TIMES tell of it. */
+static void exits_sum_end_part(struct exits_part *into, const struct time_histogram *times)
+{
+	into->longest_ns = time_histogram_longest(times, into->longest_ns);
+	if (into->n_buckets)
+		into->p99_ns = time_histogram_quantile(times, 0.99, into->longest_ns);
 }
 
 /* Merges equal parts, which stand beside each other. A reason has the newest frame that it got. */
 static void exits_sum_merge(struct exits_sum *sum)
 {
+	struct time_histogram times;
 	size_t n = 0;
 
 	for (size_t i = 0; i < sum->n; i++) {
@@ -294,9 +421,15 @@ static void exits_sum_merge(struct exits_sum *sum)
 		struct exits_part *into = n ? &sum->parts[n - 1] : NULL;
 
 		if (!into || exits_compare_parts(into, part)) {
+			if (into)
+				exits_sum_end_part(into, &times);
+			memset(&times, 0, sizeof(times));
+			exits_buckets_add(&times, part->buckets, part->n_buckets);
 			sum->parts[n++] = *part;
 			continue;
 		}
+		exits_buckets_add(&times, part->buckets, part->n_buckets);
+		into->n_buckets += part->n_buckets;
 		into->weight.count += part->weight.count;
 		into->weight.ns += part->weight.ns;
 		if (part->longest_ns > into->longest_ns)
@@ -304,6 +437,8 @@ static void exits_sum_merge(struct exits_sum *sum)
 		if (into->frame == UINT32_MAX)
 			into->frame = part->frame;
 	}
+	if (n)
+		exits_sum_end_part(&sum->parts[n - 1], &times);
 	sum->n = n;
 }
 
@@ -318,6 +453,7 @@ static void exits_sum_fill(const struct exits_sum *sum, struct exits_table *tabl
 				(struct exits_row){ .reason = part->reason,
 						    .live = part->weight,
 						    .total = part->weight,
+						    .p99_ns = part->p99_ns,
 						    .longest_ns = part->longest_ns,
 						    .frame = part->frame };
 		else if (table->n_rows)
@@ -341,8 +477,11 @@ struct exits_table *exits_sum_build(struct exits_sum *sum)
 	exits_sum_merge(sum);
 	lists = *table;
 	*table = *sum->table;
+	table->times = NULL;
 	table->wakes = lists.wakes;
 	memcpy(table->wakes, sum->table->wakes, table->n_vcpus * sizeof(*table->wakes));
+	for (unsigned i = 0; i < table->n_vcpus; i++)
+		time_histogram_sum_up(&sum->table->times[i], &table->wakes[i]);
 	table->rows = lists.rows;
 	table->causes = lists.causes;
 	table->live_span_ns = table->span_ns;

@@ -8,6 +8,12 @@
 
 #include "xtop/base/error.h"
 #include "xtop/profile/exits.h"
+#include "xtop/profile/time_histogram.h"
+
+/* So many times in one bucket of a struct time_histogram. */
+struct exits_bucket {
+	uint32_t bucket, count;
+};
 
 /* The weight of a reason, or of a reason's function. */
 struct exits_part {
@@ -16,45 +22,63 @@ struct exits_part {
 	struct exits_place place; /* a function has it */
 	uint32_t frame;           /* a reason has it: struct exits_row */
 	struct exits_weight weight;
-	uint64_t longest_ns; /* a reason has it; 0: not known */
+	uint64_t longest_ns, p99_ns; /* a reason has them; 0: not known */
+	uint32_t times;              /* a reason has it: index in struct exits_growth's times[] */
+	/* A reason has them in a sum: how long exits took. They belong to a struct exits_moment. */
+	const struct exits_bucket *buckets;
+	size_t n_buckets;
 };
 
-/* What grew since the last table. */
+/* What a reason, a function of a reason, or the waits of a vCPU grew by since the last table. */
 struct exits_grown {
-	struct exits_weight weight;
-	uint64_t longest_ns; /* the reason's longest exit, if it is new; otherwise 0 */
+	struct exits_weight weight; /* waits have none */
+	uint64_t longest_ns;        /* the reason's longest exit, if it is new; otherwise 0 */
+	size_t n_buckets;           /* so many of the moment's next buckets belong to it */
 };
 
-/* Totals of the last table, sorted. All zeros is the growth from nothing. */
-struct exits_growth {
-	struct exits_part *parts;
+/* What grew between two tables. */
+struct exits_moment {
+	struct exits_bucket *buckets;
+	size_t n_buckets, capacity;
 	size_t n;
+	struct exits_grown grown[]; /* rows, functions and vCPUs of a table */
+};
+
+/* Totals of the last table. All zeros is the growth from nothing. */
+struct exits_growth {
+	struct exits_part *parts; /* sorted */
+	size_t n, n_rows, n_vcpus;
+	struct time_histogram *times; /* by part->times, then by vCPU; NULL: not known */
 };
 
 void exits_growth_deinit(struct exits_growth *growth);
+size_t exits_growth_memory_bytes(const struct exits_growth *growth);
 /*
- * Returns how much each row and then each function of COPY grew since the last TABLE; free() frees
- * it. COPY is a part of TABLE, whose totals are kept for the next call. NULL: there is no TABLE, or
- * memory is out.
+ * Returns how much each row, each function and the waits of each vCPU of COPY grew since the last
+ * TABLE. COPY is a part of TABLE, whose totals are kept for the next call. NULL: there is no TABLE,
+ * or memory is out.
  */
-struct exits_grown *exits_growth_update(struct exits_growth *growth,
-					const struct exits_table *table,
-					const struct exits_table *copy);
+struct exits_moment *exits_growth_update(struct exits_growth *growth,
+					 const struct exits_table *table,
+					 const struct exits_table *copy);
+void exits_moment_destroy(struct exits_moment *moment); /* NULL allowed */
+size_t exits_moment_memory_bytes(const struct exits_moment *moment);
 
 /* The growth of several moments. All zeros is an empty sum. */
 struct exits_sum {
 	struct exits_part *parts;
 	size_t n, capacity;
-	struct exits_table *table; /* all but rows and functions; NULL: Xen was not traced */
+	/* All but rows and functions, with the times of waits by vCPU. NULL: Xen was not traced. */
+	struct exits_table *table;
 };
 
 void exits_sum_deinit(struct exits_sum *sum);
 /*
- * Adds GROWN, the growth from the table BEFORE to the table NOW. Each of them may be NULL. False:
- * out of memory.
+ * Adds GROWN, the growth from the table BEFORE to the table NOW, and keeps pointers to its buckets.
+ * Each of them may be NULL. False: out of memory.
  */
 bool exits_sum_add(struct exits_sum *sum, const struct exits_table *before,
-		   const struct exits_table *now, const struct exits_grown *grown);
+		   const struct exits_table *now, const struct exits_moment *grown);
 /* Returns the table of the sum, which exits_table_destroy() frees. NULL: none, or no memory. */
 struct exits_table *exits_sum_build(struct exits_sum *sum);
 

@@ -53,7 +53,7 @@ static void history_clear(struct history_moment *moment)
 	free(moment->nodes);
 	free(moment->grown);
 	free(moment->shares);
-	free(moment->exits);
+	exits_moment_destroy(moment->exits);
 	snapshot_destroy(moment->head);
 	*moment = (struct history_moment){ .n_nodes = 0 };
 }
@@ -472,22 +472,17 @@ void history_shares(const struct history *history, uint64_t sequence, uint32_t f
 	}
 }
 
-/* The bytes of RUN, and of the growth of its exits, which a moment keeps as well. */
 static size_t history_run_bytes(const struct snapshot_run *run)
 {
-	const struct exits_table *exits = run->exits;
-
 	return sizeof(*run) + (run->takers ? sizeof(*run->takers) : 0) +
-	       (exits ? exits_table_memory_bytes(exits) +
-				(exits->n_rows + exits->n_causes) * sizeof(struct exits_grown)
-		      : 0);
+	       (run->exits ? exits_table_memory_bytes(run->exits) : 0);
 }
 
 size_t history_memory_bytes(const struct history *history)
 {
 	size_t bytes = sizeof(*history) + growth_memory_bytes(history->growth) +
 		       history->before_capacity * sizeof(*history->before) +
-		       history->exits.n * sizeof(*history->exits.parts);
+		       exits_growth_memory_bytes(&history->exits);
 
 	for (size_t i = 0; i < HISTORY_MOMENTS; i++) {
 		const struct history_moment *moment = &history->moments[i];
@@ -497,7 +492,8 @@ size_t history_memory_bytes(const struct history *history)
 		if (head)
 			bytes += sizeof(*head) + (head->run ? history_run_bytes(head->run) : 0);
 		bytes += (moment->n_nodes + moment->n_grown) * sizeof(*moment->nodes) +
-			 moment->n_shares * sizeof(*moment->shares);
+			 moment->n_shares * sizeof(*moment->shares) +
+			 (moment->exits ? exits_moment_memory_bytes(moment->exits) : 0);
 		if (waits)
 			bytes += sizeof(*waits) + waits->n_locks * sizeof(*waits->locks) +
 				 waits->n_lock_tasks * sizeof(*waits->lock_tasks);

@@ -29,7 +29,7 @@ struct history_moment {
 	struct history_node *nodes;
 	struct history_node *grown;   /* the growth since the last moment */
 	struct history_share *shares; /* ascending by frame */
-	struct exits_grown *exits;    /* what each row and cause of HEAD's exits grew by, or NULL */
+	struct exits_moment *exits;   /* what HEAD's exits grew by, or NULL */
 };
 
 struct range_sum;

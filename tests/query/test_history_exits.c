@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "xtop/profile/exit_names.h"
+#include "xtop/profile/time_histogram.h"
 #include "xtop/query/exits_profile.h"
 #include "xtop/query/history.h"
 
@@ -187,7 +188,7 @@ static void test_sums(void)
 	      "the first reason's time: %g", exits->rows[0].total.ns);
 	check(exits->rows[0].longest_ns == 5000 && !exits->rows[1].longest_ns,
 	      "a reason's longest exit is known if it came in the range");
-	check(!exits->rows[0].p99_ns, "percentiles of a range are not known");
+	check(!exits->rows[0].p99_ns, "percentiles without times are not known");
 	check(exits->span_ns == 2 * SECOND && exits->live_span_ns == exits->span_ns,
 	      "how long Xen traced: %g", exits->span_ns);
 	check(exits->records == 40 && exits->lost == 3 && !exits->tracing,
@@ -241,6 +242,63 @@ static void test_renamed(void)
 	end();
 }
 
+/* Room for the times of TABLE's rows, of which all but the first are empty, and vCPUs. */
+static struct exits_table *with_times(struct exits_table *table)
+{
+	table->times = calloc(table->n_rows + table->n_vcpus, sizeof(*table->times));
+	for (uint32_t i = 0; i < table->n_rows; i++)
+		table->rows[i].times = (i + 1) % (uint32_t)table->n_rows; /* the order differs */
+	return table;
+}
+
+static void add_times(struct exits_table *table, size_t number, unsigned n, double ns)
+{
+	while (n--)
+		time_histogram_add(&table->times[number], ns);
+}
+
+static bool nearly(uint64_t ns, double wanted_ns)
+{
+	return (double)ns >= wanted_ns && (double)ns <= wanted_ns * 1.1;
+}
+
+/* The leaf 0 has 1,000 exits of 1 us, and then 96 of 3 us and 4 of 90 us. */
+static void test_percentiles(void)
+{
+	struct snapshot *snapshot;
+	const struct exits_row *row;
+	struct exits_table *table;
+
+	begin();
+	for (unsigned i = 1; i <= 4; i++) {
+		table = with_times(table_of(2, (uint64_t[]){ 1000 + 50 * (i - 1), i }));
+		row = &table->rows[table->rows[0].reason.detail != 0];
+		add_times(table, row->times, 1000, 1000);
+		add_times(table, row->times, 48 * (i - 1), 3000);
+		add_times(table, row->times, 2 * (i - 1), 90000);
+		for (unsigned j = 0; j < 2; j++)
+			table->rows[j].longest_ns = 400000; /* from before the first moment */
+		add(i, table);
+	}
+	snapshot = range(0, 2);
+	row = snapshot->run->exits->rows;
+	check(!row->reason.detail && nearly(row->p99_ns, 90000),
+	      "99 %% of a range's exits take up to %" PRIu64 " ns", row->p99_ns);
+	check(nearly(row->longest_ns, 90000),
+	      "the longest exit of a range, if there was a longer one before: %" PRIu64 " ns",
+	      row->longest_ns);
+	check(!row[1].p99_ns && !row[1].longest_ns, "a reason without times");
+	snapshot_destroy(snapshot);
+	table = with_times(table_of(1, (uint64_t[]){ 5 })); /* a reset */
+	add_times(table, 0, 5, 200);
+	add(5, table);
+	snapshot = range(3, 4);
+	check(nearly(snapshot->run->exits->rows[0].p99_ns, 200), "a reset begins anew: %" PRIu64,
+	      snapshot->run->exits->rows[0].p99_ns);
+	snapshot_destroy(snapshot);
+	end();
+}
+
 static void test_wakes(void)
 {
 	struct snapshot *snapshot;
@@ -248,26 +306,34 @@ static void test_wakes(void)
 
 	begin();
 	for (unsigned i = 1; i <= 3; i++) {
-		struct exits_table *table = table_of(1, (uint64_t[]){ i });
+		struct exits_table *table = with_times(table_of(1, (uint64_t[]){ i }));
 
 		table->n_vcpus = 2;
 		table->wakes[0] = (struct exits_wakes){
-			10 * i, 7, 8, 900 * MS, 50e6 * i, 4, .log2 = { [23] = 10 * i }
+			.count = 10 * i, .longest_ns = 900 * MS, .ns = 50e6 * i, .longest_by = 4
 		};
 		table->wakes[1] = (struct exits_wakes){
-			i * i, 7, 8, i * MS, 1e6 * i, 3 + i, .log2 = { [20] = 11 * i }
+			.count = i * i, .longest_ns = i * MS, .ns = 1e6 * i, .longest_by = 3 + i
 		};
+		add_times(table, 1, 10 * i, 5e6);
+		add_times(table, 2, 11 * i, 1.2e6);
+		for (unsigned j = 1; j <= i; j++)
+			add_times(table, 2, 1, j * 1e6);
 		add(i, table);
 	}
 	snapshot = range(0, 2);
 	wakes = snapshot->run->exits->wakes;
 	check(wakes[0].count == 20 && wakes[0].ns == 100e6 && wakes[1].count == 8,
 	      "the waits of a range are those that came in it");
-	check(!wakes[0].longest_ns && wakes[0].longest_by == UINT32_MAX && !wakes[0].p99_ns,
-	      "a longest wait from before the range is not told");
+	check(nearly(wakes[0].longest_ns, 5e6) && wakes[0].longest_by == UINT32_MAX,
+	      "the longest wait of a range after a longer one, and nobody who ran then");
+	check(nearly(wakes[0].p50_ns, 5e6) && nearly(wakes[0].p99_ns, 5e6) &&
+		      nearly(wakes[1].p50_ns, 1.2e6) && nearly(wakes[1].p99_ns, 3e6),
+	      "median and 99 %% of a range's waits: %" PRIu64 " and %" PRIu64, wakes[1].p50_ns,
+	      wakes[1].p99_ns);
 	check(wakes[1].longest_ns == 3 * MS && wakes[1].longest_by == 6,
 	      "the range's longest wait and the domain that ran then are told");
-	check_u64(snapshot->run->exits->wakes[1].log2[20], 22,
+	check_u64(snapshot->run->exits->wakes[1].log2[20], 23,
 		  "waits of one power of two in the range");
 	snapshot_destroy(snapshot);
 	end();
@@ -306,6 +372,7 @@ int main(void)
 	test_moments();
 	test_sums();
 	test_renamed();
+	test_percentiles();
 	test_wakes();
 	test_export();
 	frames_destroy(frames);

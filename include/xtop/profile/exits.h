@@ -46,6 +46,7 @@ struct exits_row {
 	struct exits_weight live, total;
 	uint64_t p99_ns, longest_ns; /* since start or reset */
 	uint32_t frame; /* the reason's frame (exits_name_rows()); FRAME_NONE: not named yet */
+	uint32_t times; /* index in the table's times[] */
 };
 
 /* The code that exits. */
@@ -69,6 +70,7 @@ struct exits_wakes {
 	uint32_t log2[EXITS_LOG2];
 };
 
+struct time_histogram;
 struct exits_table {
 	char failure[160]; /* why nothing is traced; "": something is, or was */
 	bool tracing;      /* Xen traces now */
@@ -82,6 +84,8 @@ struct exits_table {
 	struct exits_wakes *wakes;  /* by vCPU */
 	struct exits_row *rows;     /* by time, the longest first */
 	struct exits_cause *causes; /* by row, then by time */
+	/* Those of n_rows reasons, then those of the waits of n_vcpus vCPUs. NULL: not known. */
+	struct time_histogram *times;
 };
 
 struct exits;
@@ -113,7 +117,12 @@ struct exits_table *exits_table_create(unsigned n_vcpus, size_t n_rows, size_t n
 void exits_sum_waits(const struct exits_table *table, uint64_t log2[EXITS_LOG2]);
 /* Puts reasons, and the causes of each, in the order of their live time. False: out of memory. */
 bool exits_table_sort(struct exits_table *table);
-/* A copy of at most N_ROWS reasons, each with at most N_CAUSES causes, those with most time. */
+/* A copy of TABLE's times[], which free() frees. NULL: it has none, or memory is out. */
+struct time_histogram *exits_table_copy_times(const struct exits_table *table);
+/*
+ * A copy of at most N_ROWS reasons, each with at most N_CAUSES causes, those with most time. It has
+ * times[] only if N_ROWS is SIZE_MAX.
+ */
 struct exits_table *exits_table_copy(const struct exits_table *table, size_t n_rows,
 				     size_t n_causes);
 size_t exits_table_memory_bytes(const struct exits_table *table);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How often times were how long, in steps of an eighth of a power of two. Any thread. */
-#ifndef PROFILE_TIME_HISTOGRAM_H
-#define PROFILE_TIME_HISTOGRAM_H
+#ifndef XTOP_TIME_HISTOGRAM_H
+#define XTOP_TIME_HISTOGRAM_H
 
 #include "xtop/profile/exits.h"
 
@@ -16,5 +16,12 @@ void time_histogram_add(struct time_histogram *times, double ns);
 /* The upper end of the bucket in which SHARE of all times is reached; LONGEST_NS bounds it. */
 uint64_t time_histogram_quantile(const struct time_histogram *times, double share,
 				 uint64_t longest_ns);
+/*
+ * The longest time: KNOWN_NS, unless a longer one was counted. Then it is the upper end of the last
+ * bucket that is not empty, at most 9 % too much.
+ */
+uint64_t time_histogram_longest(const struct time_histogram *times, uint64_t known_ns);
+/* Sets the percentiles and the histogram of WAKES, whose longest wait may be known. */
+void time_histogram_sum_up(const struct time_histogram *times, struct exits_wakes *wakes);
 
 #endif
