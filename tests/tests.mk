@@ -359,6 +359,7 @@ check_PROGRAMS += \
 	tests/profile/test_resolver \
 	tests/profile/test_resolver_end \
 	tests/profile/test_resolver_learning \
+	tests/profile/test_exit_places \
 	tests/profile/test_resolver_host \
 	tests/profile/test_resolver_notes \
 	tests/profile/test_resolver_thread \

@@ -40,6 +40,7 @@ static struct {
 	enum os_waits_turn answer;
 	bool known, other;
 	bool has_lock, holder_moved, holder_runs; /* task 1 holds a lock that task 0 waits for */
+	const struct memory_root *root; /* the kernel's; NULL: not known */
 	bool renames; /* names change when a pass has seen the tasks, before it tells of locks */
 	/* Made-up CPU time: it passes when a turn reads the tasks, and when a pass is over. */
 	uint64_t cpu_ns, turn_cpu_ns, end_cpu_ns;
@@ -84,8 +85,9 @@ struct memory *os_get_memory(const struct os *os)
 bool os_get_kernel_root(const struct os *os, struct memory_root *root)
 {
 	(void)os;
-	(void)root;
-	return false;
+	if (guest.root)
+		*root = *guest.root;
+	return guest.root;
 }
 
 void os_update(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
