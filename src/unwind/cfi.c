@@ -12,14 +12,14 @@
 
 #include "xtop/base/sorted.h"
 
-/* Computes *CFAP. Returns STEP_CALLER on success. */
+/* Computes *CFAP. Returns STEP_CALLER on success; leaves CURSOR as it is. */
 static enum unwind_step cfi_find_cfa(const struct cfi_rule *rule, struct cursor *cursor,
 				     uint64_t *cfap)
 {
 	uint64_t value = cursor->regs[rule->reg];
 
 	if (!(cursor->known >> rule->reg & 1))
-		return STEP_BAD;
+		return STEP_NOT_COVERED; /* the instructions may tell the frame's size */
 	switch (rule->kind) {
 	case RULE_CFA_PLT:
 		value += cfi_plt_bytes(cursor_pc(cursor), rule->offset);

@@ -6,8 +6,8 @@
 
 #include "xtop/unwind/disassemble.h"
 
-/* Stack words in which the function that catches is searched for. */
-#define EH_RETURN_MAX_WORDS 4096
+/* Words of the function's frame in which the places of the caught function's words are searched. */
+#define EH_RETURN_MAX_WORDS 1024
 
 /* Whether CODE is "mov REGISTER, %rsp". */
 static bool eh_return_loads_stack(const uint8_t *code, size_t n)
@@ -35,15 +35,36 @@ bool eh_return_is_near(const uint8_t *code, size_t n, uint64_t address)
 	return false;
 }
 
-bool eh_return_has_caller(struct cursor *cursor)
+bool eh_return_has_call(const uint8_t *code, size_t n, uint64_t address)
 {
-	uint64_t word;
+	for (size_t at = 0; at < n && !eh_return_loads_stack(code + at, n - at);) {
+		const struct code next = { code + at, n - at, address + at, 8, ARCH_X86 };
+		struct code_step step = disassemble_step(&next);
 
-	for (unsigned i = 0; i < EH_RETURN_MAX_WORDS; i++) {
-		if (!cursor_read(cursor, cursor->regs[REG_SP] + i * sizeof(word), &word, 1))
-			break;
-		if (word == cursor->regs[REG_PC])
+		if (step.flow == CODE_CALL)
+			return true;
+		if (step.bad)
 			return false;
+		at += step.length;
 	}
-	return true;
+	return false;
+}
+
+bool eh_return_find_caller(struct cursor *cursor, uint64_t frame)
+{
+	uint64_t cfa = cursor->regs[REG_SP], place, word;
+
+	for (unsigned i = 0; i < EH_RETURN_MAX_WORDS && frame + i * sizeof(place) < cfa; i++) {
+		if (!cursor_peek(cursor, frame + i * sizeof(place), &place, 1) || place < cfa ||
+		    !cursor_peek(cursor, place, &word, 1))
+			continue;
+		if (word == cursor->regs[REG_PC]) {
+			cursor->regs[REG_SP] = place + sizeof(word);
+			return true;
+		}
+		for (unsigned reg = 0; reg < N_UNWIND_REGISTERS; reg++)
+			if (reg != REG_SP && word == cursor->regs[reg])
+				cursor->known &= ~(1U << reg);
+	}
+	return false;
 }

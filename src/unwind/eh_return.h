@@ -10,9 +10,10 @@
  *                                         rbp of throw                 rbp of main
  *                                         return address in throw      return address in main
  *
- * The chain is whole until then: until the last call before the function's end. The words come from
- * further out on the stack, where they still are. So a return address that is there twice is not
- * the caller's.
+ * Its frame keeps where the words came from: addresses further out, where the words still are. So a
+ * word that is equal to the one at such an address was overwritten. If that is the return address,
+ * the chain goes on in the function that catches, and its frame begins behind that address. Until
+ * then the caller is there, without the registers that were overwritten.
  */
 #ifndef XTOP_UNWIND_EH_RETURN_H
 #define XTOP_UNWIND_EH_RETURN_H
@@ -27,7 +28,13 @@
  * is loaded there, and no jump leads elsewhere. CODE has N bytes.
  */
 bool eh_return_is_near(const uint8_t *code, size_t n, uint64_t address);
-/* After the step from such a function, near its end: whether the return address is the caller's. */
-bool eh_return_has_caller(struct cursor *cursor);
+/* Whether a call is ahead in that code: the words are overwritten in a call. */
+bool eh_return_has_call(const uint8_t *code, size_t n, uint64_t address);
+/*
+ * After the step from such a function, near its end; its frame begins at FRAME. Returns true if the
+ * return address is overwritten: the cursor is in the function that catches then. Otherwise it
+ * forgets the registers that are overwritten.
+ */
+bool eh_return_find_caller(struct cursor *cursor, uint64_t frame);
 
 #endif

@@ -259,10 +259,10 @@ static enum unwind_stop unwind_stop_of(enum unwind_step step)
 }
 
 /*
- * After STEP_EH_RETURN: forgets registers that the function may have overwritten. Returns
- * STEP_CALLER, or STEP_BAD if the caller is lost.
+ * After STEP_EH_RETURN from a frame that begins at SP: moves on to the function that catches, or
+ * forgets registers. Returns STEP_CALLER, or STEP_BAD if the caller is lost.
  */
-static enum unwind_step unwind_leave_eh_return(struct walk *walk)
+static enum unwind_step unwind_leave_eh_return(struct walk *walk, uint64_t sp)
 {
 	const struct unwind_frame *frame = &walk->stack->frames[walk->stack->n_frames - 1];
 	struct computed *computed = walk->code.tables->computed;
@@ -272,11 +272,11 @@ static enum unwind_step unwind_leave_eh_return(struct walk *walk)
 	if (computed)
 		n = computed_read_code(computed, walk->code.bias, frame->address, code,
 				       sizeof(code));
-	if (!eh_return_is_near(code, n, frame->address))
+	if (!eh_return_is_near(code, n, frame->address) ||
+	    eh_return_find_caller(&walk->cursor, sp) || frame->flags & FRAME_RETURN ||
+	    eh_return_has_call(code, n, frame->address))
 		return STEP_CALLER;
-	walk->cursor.known &= 1U << REG_PC | 1U << REG_SP;
-	return frame->flags & FRAME_RETURN && eh_return_has_caller(&walk->cursor) ? STEP_CALLER
-										  : STEP_BAD;
+	return STEP_BAD;
 }
 
 /* Why the walk must stop before the frame that the step led to; UNWIND_COMPLETE: it may go on. */
@@ -352,7 +352,7 @@ static enum unwind_step unwind_frames(struct walk *walk, enum unwind_stop *stop)
 		enum unwind_step step = unwind_choose(walk);
 
 		if (step == STEP_EH_RETURN)
-			step = unwind_leave_eh_return(walk);
+			step = unwind_leave_eh_return(walk, before.sp);
 		*stop = step == STEP_CALLER ? unwind_check(walk, before.sp) : unwind_stop_of(step);
 		if (step == STEP_CALLER && *stop != UNWIND_COMPLETE)
 			*stop = unwind_retry(walk, &before, *stop);

@@ -10,6 +10,7 @@
  *	another value     the return address was overwritten, as retpolines do: it is no frame
  *	another place of  the exception has a handler: the frame goes on there (libgcc)
  *	that function
+ *	another frame's   the frames up to that one have ended: libgcc goes to its function
  *
  * A chain is compared within the first 1,000 instructions after each place that was not met before.
  * Prints how many are right, how many end early (which xtop says) and how many are wrong. Fails if
@@ -149,12 +150,35 @@ static void step_find_handler(void)
 	}
 }
 
+/*
+ * Removes frame I, and those up to the frame further out whose return address was written over
+ * frame I's: the innermost such frame.
+ */
+static void step_find_goal(unsigned i)
+{
+	uint64_t value;
+
+	if (i >= step.n || step_is_whole(&step.frames[i]) ||
+	    !step_read(step.frames[i].slot, &value, sizeof(value)))
+		return;
+	for (unsigned j = i; j--;) {
+		if (step.frames[j].value != value || step.frames[j].is_place)
+			continue;
+		memmove(&step.frames[j + 1], &step.frames[i + 1],
+			(step.n - i - 1) * sizeof(step.frames[0]));
+		step.n -= i - j;
+		return;
+	}
+}
+
 static void step_pop(void)
 {
 	while (step.n && step.frames[step.n - 1].slot < step.regs.rsp)
 		step.n--;
 	if (step.lost < step.regs.rsp)
 		step.lost = 0;
+	step_find_goal(step.n - 1);
+	step_find_goal(step.n - 2); /* the function that overwrites has been called */
 	if (step.lost || (step.n && !step_is_whole(&step.frames[step.n - 1])))
 		step_find_handler();
 	while (step.n && !step_is_whole(&step.frames[step.n - 1])) {

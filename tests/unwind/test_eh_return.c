@@ -45,13 +45,46 @@ static void test_caller(void)
 	check(step_from(both, sizeof(both), &cursor) == STEP_EH_RETURN &&
 		      cursor.regs[REG_RIP] == 0xa05,
 	      "a function that saves rax and rdx may have lost its caller");
-	check(eh_return_has_caller(&cursor),
-	      "a return address that is on the stack once is the caller's");
-	made_stack.words[4] = 0xa05;
-	check(eh_return_has_caller(&cursor), "an equal word further in does not matter");
-	made_stack.words[15] = 0xa05;
-	check(!eh_return_has_caller(&cursor),
-	      "a return address that is there again further out is not the caller's");
+}
+
+/*
+ * The function's frame is [0x7010, 0x7030). Its return address is 0xa05, at 0x7028, and its rbx
+ * the word at 0x7018.
+ */
+static bool find_caller(struct cursor *cursor)
+{
+	static const uint8_t saved[] = { 0x0c, 6, 16, 0x80, 3, 0x81, 4, 0x83, 3 };
+
+	step_from(saved, sizeof(saved), cursor);
+	return eh_return_find_caller(cursor, 0x7010);
+}
+
+static void test_overwritten(void)
+{
+	const uint32_t rbx = 1U << REG_RBX;
+	struct cursor cursor;
+
+	for (unsigned i = 0; i < 16; i++)
+		made_stack.words[i] = 0xa00 + i;
+	check(!find_caller(&cursor) && cursor.regs[REG_SP] == 0x7030 && cursor.known & rbx,
+	      "a frame without addresses of words further out has its caller, and all registers");
+	made_stack.words[9] = 0xa05;
+	check(!find_caller(&cursor) && cursor.regs[REG_SP] == 0x7030,
+	      "an equal word whose address the frame has not does not matter");
+	made_stack.words[2] = 0x7050;
+	check(!find_caller(&cursor) && cursor.known & rbx,
+	      "a word further out that differs was written over nothing");
+	made_stack.words[10] = 0xa03;
+	check(!find_caller(&cursor) && !(cursor.known & rbx),
+	      "a register whose word is there further out is not the caller's");
+	made_stack.words[2] = 0x7048;
+	check(find_caller(&cursor) && cursor.regs[REG_PC] == 0xa05 &&
+		      cursor.regs[REG_SP] == 0x7050 && cursor.known & rbx,
+	      "a return address that is there further out leads to the frame behind that place");
+	made_stack.words[2] = 0x7028;
+	check(!find_caller(&cursor), "the address of the return address itself does not matter");
+	made_stack.words[2] = 0x9000;
+	check(!find_caller(&cursor), "an address outside of the stack does not matter");
 }
 
 static void test_end(void)
@@ -63,6 +96,9 @@ static void test_end(void)
 
 	check(eh_return_is_near(end, sizeof(end), 0x1000),
 	      "code with a call and a jump forwards leads to the end");
+	check(eh_return_has_call(end, sizeof(end), 0x1000), "the call is ahead");
+	check(!eh_return_has_call(end + 5, sizeof(end) - 5, 0x1005),
+	      "behind the call none is ahead");
 	check(!eh_return_is_near(end, 12, 0x1000), "code without the end does not lead to it");
 	check(!eh_return_is_near(end, 0, 0x1000), "no code does not lead to the end");
 	memcpy(code, end, sizeof(end));
@@ -84,6 +120,7 @@ static void test_end(void)
 int main(void)
 {
 	test_caller();
+	test_overwritten();
 	test_end();
 	return tap_done();
 }
