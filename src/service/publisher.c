@@ -150,7 +150,7 @@ static void publisher_take_all(struct publisher *publisher, struct publisher_gue
 /* --- lines for the user ----------------------------------------------------------------------- */
 
 static void __attribute__((format(printf, 2, 3)))
-publisher_say(const struct publisher *publisher, const char *format, ...)
+publisher_report(const struct publisher *publisher, const char *format, ...)
 {
 	char line[512], clean[512];
 	va_list arguments;
@@ -169,7 +169,7 @@ static void publisher_report_guest(struct publisher *publisher, struct publisher
 	const char *note = pipeline_get_message(pipeline);
 
 	if (*note && strcmp(note, guest->note) != 0)
-		publisher_say(publisher, "%s: %s", pipeline_guest(pipeline)->name, note);
+		publisher_report(publisher, "%s: %s", pipeline_guest(pipeline)->name, note);
 	snprintf(guest->note, sizeof(guest->note), "%s", note);
 }
 
@@ -178,7 +178,7 @@ static void publisher_report_delivery(struct publisher *publisher, bool last)
 	char line[DELIVERY_LINE_BYTES];
 
 	if (delivery_update(&publisher->delivery, publisher->push.push, last, line))
-		publisher_say(publisher, "%s", line);
+		publisher_report(publisher, "%s", line);
 }
 
 /* --- the budget of all guests ----------------------------------------------------------------- */
@@ -189,7 +189,7 @@ static void publisher_keep_budget(struct publisher *publisher, uint64_t now_ns)
 	char line[HOST_SHARE_LINE_BYTES];
 
 	if (host_share_keep(&publisher->host_budget, publisher->pipelines, others_ns, now_ns, line))
-		publisher_say(publisher, "%s", line);
+		publisher_report(publisher, "%s", line);
 }
 
 static void publisher_put_state(enum notify_state state)
@@ -273,8 +273,8 @@ static void publisher_end_guest(struct publisher *publisher, size_t i)
 	publisher_report_error(publisher, pipelines_stop_guest_at(publisher->pipelines, i));
 	publisher_take_all(publisher, &publisher->guests[i], pipeline);
 	publisher_report_error(publisher, pipeline_get_failure(pipeline));
-	publisher_say(publisher, "%s (dom %u): sampling has ended", pipeline_guest(pipeline)->name,
-		      pipeline_guest(pipeline)->domid);
+	publisher_report(publisher, "%s (dom %u): sampling has ended",
+			 pipeline_guest(pipeline)->name, pipeline_guest(pipeline)->domid);
 	pipelines_remove_at(publisher->pipelines, i);
 	publisher->guests[i] = (struct publisher_guest){ .due_ns = 0 };
 	metrics_collector_forget(&publisher->collector, i);
@@ -353,8 +353,8 @@ struct xtop_error *publisher_run(struct publisher *publisher)
 				    "a recording or a guest has samples",
 				    options->replay);
 	if (options->push)
-		publisher_say(publisher, "--push: a profile every %g s to %s", options->interval_s,
-			      options->push);
+		publisher_report(publisher, "--push: a profile every %g s to %s",
+				 options->interval_s, options->push);
 	error = publisher_find_guests(publisher);
 	if (!error)
 		publisher_put_state(NOTIFY_READY);
@@ -385,9 +385,9 @@ void publisher_finish(struct publisher *publisher)
 	}
 	push_finish(publisher->push.push);
 	publisher_report_delivery(publisher, true);
-	publisher_say(publisher,
-		      "--push: %" PRIu64 " profiles: %" PRIu64 " delivered (%" PRIu64
-		      " bytes), %" PRIu64 " wait, %" PRIu64 " refused, %" PRIu64 " dropped",
-		      publisher->push.pushed, status->sent, status->sent_bytes, status->waiting,
-		      status->refused, status->dropped);
+	publisher_report(publisher,
+			 "--push: %" PRIu64 " profiles: %" PRIu64 " delivered (%" PRIu64
+			 " bytes), %" PRIu64 " wait, %" PRIu64 " refused, %" PRIu64 " dropped",
+			 publisher->push.pushed, status->sent, status->sent_bytes, status->waiting,
+			 status->refused, status->dropped);
 }
