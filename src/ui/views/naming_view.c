@@ -42,10 +42,10 @@ static void naming_put(struct naming_page *page, const char *label, const char *
 			text);
 }
 
-static void naming_say(struct naming_page *page, const char *format, ...)
+static void naming_putf(struct naming_page *page, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void naming_say(struct naming_page *page, const char *format, ...)
+static void naming_putf(struct naming_page *page, const char *format, ...)
 {
 	char text[512];
 	va_list arguments;
@@ -61,16 +61,16 @@ static void naming_draw_options(struct naming_page *page, const struct frame_fil
 {
 	page->row++;
 	if (file->incomplete)
-		naming_say(page, "--root=DIR       not all of the file is in the guest's memory");
+		naming_putf(page, "--root=DIR       not all of the file is in the guest's memory");
 	if (*file->build_id)
-		naming_say(page, "--debug-dir=DIR  .build-id/%.2s/%s.debug", file->build_id,
-			   file->build_id + 2);
+		naming_putf(page, "--debug-dir=DIR  .build-id/%.2s/%s.debug", file->build_id,
+			    file->build_id + 2);
 	else
-		naming_say(page, "--debug-dir=DIR  the file that its .gnu_debuglink names");
+		naming_putf(page, "--debug-dir=DIR  the file that its .gnu_debuglink names");
 	if (*file->package)
-		naming_say(page, "                 from the debug package of %s", file->package);
+		naming_putf(page, "                 from the debug package of %s", file->package);
 	if (*file->build_id)
-		naming_say(page, "-k FILE          the same build, not stripped");
+		naming_putf(page, "-k FILE          the same build, not stripped");
 }
 
 static void naming_draw_file(struct naming_page *page, const struct frame *frame)
@@ -87,10 +87,10 @@ static void naming_draw_file(struct naming_page *page, const struct frame *frame
 static void naming_draw_unknown(struct naming_page *page, const struct frame *frame)
 {
 	if (frame->kind == FRAME_KIND_KERNEL) {
-		naming_say(page, "No symbol covers this code of the kernel.");
-		naming_say(page, "-k FILE with a vmlinux of the same build would name it.");
+		naming_putf(page, "No symbol covers this code of the kernel.");
+		naming_putf(page, "-k FILE with a vmlinux of the same build would name it.");
 	} else {
-		naming_say(page, "The file is not known. The overhead (o) counts the causes.");
+		naming_putf(page, "The file is not known. The overhead (o) counts the causes.");
 	}
 }
 
@@ -129,10 +129,10 @@ static void naming_draw(struct view *view, const struct ui_model *model, struct 
 	else if (frame->unknown)
 		naming_draw_unknown(&page, frame);
 	else if (strcmp(frame->raw_name, "[jit]") == 0)
-		naming_say(&page, "Compiled at run time: the process can name it in "
-				  "/tmp/perf-PID.map.");
+		naming_putf(&page, "Compiled at run time: the process can name it in "
+				   "/tmp/perf-PID.map.");
 	else
-		naming_say(&page, "It has a name.");
+		naming_putf(&page, "It has a name.");
 }
 
 static struct request naming_handle(struct view *view, const struct ui_model *model,
