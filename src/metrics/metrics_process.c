@@ -76,7 +76,7 @@ static bool metrics_process_take(struct metrics_process *process, int socket)
 static void metrics_process_report(struct metrics_process *process, int socket)
 {
 	usage_read(&process->status.cpu_ns, &process->status.resident_bytes);
-	sender_tell(socket, &process->status, sizeof(process->status));
+	sender_send(socket, &process->status, sizeof(process->status));
 }
 
 static void metrics_process_serve(struct metrics_process *process, int socket)

@@ -119,7 +119,7 @@ static void process_report(const struct sender_process *process, int socket,
 	if (memcmp(told, &status, sizeof(*told)) == 0)
 		return;
 	usage_read(&status.cpu_ns, &status.resident_bytes);
-	if (sender_tell(socket, &status, sizeof(status)))
+	if (sender_send(socket, &status, sizeof(status)))
 		*told = status;
 }
 

@@ -139,7 +139,7 @@ size_t sender_file_bytes(int fd, size_t max_bytes)
 	return (size_t)status.st_size;
 }
 
-bool sender_tell(int socket, const void *packet, size_t size_bytes)
+bool sender_send(int socket, const void *packet, size_t size_bytes)
 {
 	return wire_send(socket, packet, size_bytes, NULL, 0);
 }

@@ -58,7 +58,7 @@ static void run_by_force(void *context, int socket, int fd)
 	}
 	if (openat(fd, "made", O_CREAT | O_WRONLY, 0600) < 0)
 		snprintf(packet.text, 96, "no file in the folder: %s", strerror(errno));
-	sender_tell(socket, &packet, sizeof(packet));
+	sender_send(socket, &packet, sizeof(packet));
 }
 
 static void test_walls(void)
@@ -93,7 +93,7 @@ static void run_echo(void *context, int socket, int fd)
 		}
 		if (file >= 0 && pread(file, packet.text + 4, 4, 0) == 4)
 			close(file);
-		sender_tell(socket, &packet, sizeof(packet));
+		sender_send(socket, &packet, sizeof(packet));
 	}
 }
 

@@ -89,6 +89,6 @@ bool sender_take_all(int socket, const struct sender_packets *packets, unsigned 
  */
 size_t sender_file_bytes(int fd, size_t max_bytes);
 /* Sends a packet to main. False: main reads too slowly, or is gone. */
-bool sender_tell(int socket, const void *packet, size_t size_bytes);
+bool sender_send(int socket, const void *packet, size_t size_bytes);
 
 #endif
