@@ -45,7 +45,7 @@ bool header_finder_each(struct memory *memory, struct memory_root root, uint64_t
 	for (uint64_t done = 0; pages && done < size_bytes && got == HEADERS_BATCH &&
 				headers.n < HEADERS_MAX;
 	     done += HEADERS_BATCH * GUEST_PAGE_SIZE) {
-		got = memory_look_over(memory, root, at + done, pages, HEADERS_BATCH);
+		got = memory_read_unwatched(memory, root, at + done, pages, HEADERS_BATCH);
 		if (headers_find(&headers, at + done, got * GUEST_PAGE_SIZE))
 			return true;
 	}

@@ -169,8 +169,8 @@ size_t memory_read_scattered(struct memory *memory, struct memory_root root,
 	return batch_flush(&batch);
 }
 
-size_t memory_look_over(struct memory *memory, struct memory_root root, uint64_t address,
-			void *pages, size_t n)
+size_t memory_read_unwatched(struct memory *memory, struct memory_root root, uint64_t address,
+			     void *pages, size_t n)
 {
 	struct memory_batch batch = { .memory = memory, .to = pages, .hidden = true };
 	size_t n_mapped = batch_add_front(&batch, root, address, n), n_read = batch_flush(&batch);

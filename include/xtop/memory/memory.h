@@ -102,8 +102,8 @@ size_t memory_read_scattered(struct memory *memory, struct memory_root root,
  * does not keep everything that was searched, and what is found must be read again. A page that is
  * missing in a recording counts as one of zeros: the replay finds what the run found.
  */
-size_t memory_look_over(struct memory *memory, struct memory_root root, uint64_t address,
-			void *pages, size_t n);
+size_t memory_read_unwatched(struct memory *memory, struct memory_root root, uint64_t address,
+			     void *pages, size_t n);
 /* Reads eight bytes. Returns false if not all of them can be read; *VALUE is then untouched. */
 bool memory_read_u64(struct memory *memory, struct memory_root root, uint64_t address,
 		     uint64_t *value);
