@@ -29,28 +29,28 @@ void clocks_set(struct clocks *clocks, enum clock_kind kind, uint64_t ns)
 	clocks->known[kind] = true;
 }
 
-bool clocks_tell(const struct clocks *clocks, enum clock_kind kind, uint64_t time_ns,
-		 uint64_t *told_ns)
+bool clocks_convert(const struct clocks *clocks, enum clock_kind kind, uint64_t time_ns,
+		    uint64_t *converted_ns)
 {
 	if (kind != CLOCK_DOM0 && !clocks->known[kind])
 		return false;
-	*told_ns = time_ns + clocks->ahead_ns[kind];
+	*converted_ns = time_ns + clocks->ahead_ns[kind];
 	return true;
 }
 
-bool clocks_tell_between(const struct clocks *a, const struct clocks *b, enum clock_kind kind,
-			 uint64_t time_ns, uint64_t *told_ns)
+bool clocks_convert_between(const struct clocks *a, const struct clocks *b, enum clock_kind kind,
+			    uint64_t time_ns, uint64_t *converted_ns)
 {
 	double change_ns = (double)(int64_t)(b->ahead_ns[kind] - a->ahead_ns[kind]);
 	double part;
 
 	if (!a->known[kind] || time_ns >= b->at_ns)
-		return clocks_tell(b, kind, time_ns, told_ns);
+		return clocks_convert(b, kind, time_ns, converted_ns);
 	if (!b->known[kind] || time_ns <= a->at_ns || change_ns > CLOCKS_STEP_NS ||
 	    change_ns < -CLOCKS_STEP_NS)
-		return clocks_tell(a, kind, time_ns, told_ns);
+		return clocks_convert(a, kind, time_ns, converted_ns);
 	part = (double)(time_ns - a->at_ns) / (double)(b->at_ns - a->at_ns);
-	*told_ns = time_ns + a->ahead_ns[kind] + (uint64_t)(int64_t)(part * change_ns);
+	*converted_ns = time_ns + a->ahead_ns[kind] + (uint64_t)(int64_t)(part * change_ns);
 	return true;
 }
 

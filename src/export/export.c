@@ -97,8 +97,8 @@ uint64_t export_wall_ns(const struct snapshot *snapshot, enum clock_kind clock)
 	enum clock_kind wall = clock == CLOCK_GUEST_UTC ? CLOCK_GUEST_UTC : CLOCK_UTC;
 	uint64_t wall_ns;
 
-	return snapshot->started_ns && clocks_tell(&snapshot->first_clocks, wall,
-						   snapshot->started_ns, &wall_ns)
+	return snapshot->started_ns && clocks_convert(&snapshot->first_clocks, wall,
+						      snapshot->started_ns, &wall_ns)
 		       ? wall_ns
 		       : 0;
 }

@@ -59,8 +59,8 @@ static void notes_add_time(struct notes *notes, const struct snapshot *snapshot,
 
 	if (!snapshot->run || !snapshot->started_ns)
 		return;
-	if (!clocks_tell(&snapshot->first_clocks, clock, snapshot->started_ns, &from_ns) ||
-	    !clocks_tell(&snapshot->clocks, clock, snapshot->time_ns, &to_ns))
+	if (!clocks_convert(&snapshot->first_clocks, clock, snapshot->started_ns, &from_ns) ||
+	    !clocks_convert(&snapshot->clocks, clock, snapshot->time_ns, &to_ns))
 		notes_add(notes, "time: not known on %s", clocks_describe(clock));
 	else
 		notes_add(notes, "time: %s to %s, %s", clocks_format(clock, from_ns, from),

@@ -253,7 +253,7 @@ static struct xtop_error *perf_find_time(const struct perf *perf,
 {
 	enum clock_kind clock = perf->settings->clock;
 
-	if (sample_log_tell(perf->settings->samples, clock, sample->time_ns, time_ns))
+	if (sample_log_convert(perf->settings->samples, clock, sample->time_ns, time_ns))
 		return NULL;
 	return error_create("--clock=%s: the recording does not tell times on %s",
 			    clocks_name(clock), clocks_describe(clock));

@@ -69,8 +69,8 @@ static void table_put_time(struct json *json, const struct snapshot *snapshot,
 			   enum clock_kind clock)
 {
 	uint64_t time_ns;
-	bool known =
-		snapshot->run && clocks_tell(&snapshot->clocks, clock, snapshot->time_ns, &time_ns);
+	bool known = snapshot->run &&
+		     clocks_convert(&snapshot->clocks, clock, snapshot->time_ns, &time_ns);
 
 	json_text(json, "clock", clocks_name(clock));
 	if (known)

@@ -135,13 +135,13 @@ static size_t log_find_clocks(const struct sample_log *log, uint64_t time_ns)
 	return n ? n - 1 : 0;
 }
 
-bool sample_log_tell(const struct sample_log *log, enum clock_kind kind, uint64_t time_ns,
-		     uint64_t *told_ns)
+bool sample_log_convert(const struct sample_log *log, enum clock_kind kind, uint64_t time_ns,
+			uint64_t *converted_ns)
 {
 	size_t i = log_find_clocks(log, time_ns), next = i + 1;
 
 	if (kind == CLOCK_DOM0) {
-		*told_ns = time_ns;
+		*converted_ns = time_ns;
 		return true;
 	}
 	if (!log->n_clocks)
@@ -151,8 +151,9 @@ bool sample_log_tell(const struct sample_log *log, enum clock_kind kind, uint64_
 	while (next < log->n_clocks && !log->clocks[next].known[kind])
 		next++;
 	if (next == log->n_clocks)
-		return clocks_tell(&log->clocks[i], kind, time_ns, told_ns);
-	return clocks_tell_between(&log->clocks[i], &log->clocks[next], kind, time_ns, told_ns);
+		return clocks_convert(&log->clocks[i], kind, time_ns, converted_ns);
+	return clocks_convert_between(&log->clocks[i], &log->clocks[next], kind, time_ns,
+				      converted_ns);
 }
 
 uint64_t sample_log_lost(const struct sample_log *log)

@@ -24,7 +24,7 @@ static uint64_t push_interval_wall_ns(const struct push_interval_times *times,
 
 	if (!pipeline_is_recording(pipeline))
 		return pipeline_wall_ns(pipeline, snapshot->time_ns);
-	if (clocks_tell(&snapshot->clocks, CLOCK_UTC, snapshot->time_ns, &wall_ns))
+	if (clocks_convert(&snapshot->clocks, CLOCK_UTC, snapshot->time_ns, &wall_ns))
 		return wall_ns;
 	return pipeline_wall_ns(pipeline, snapshot->time_ns) + snapshot->time_ns - times->first_ns;
 }

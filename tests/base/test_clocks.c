@@ -24,13 +24,15 @@ static void test_one(void)
 	struct clocks clocks = reading(100 * S, 7 * S); /* the guest booted later */
 	uint64_t told = 1;
 
-	check(clocks_tell(&clocks, CLOCK_GUEST, 101 * S, &told), "a clock that was read is known");
+	check(clocks_convert(&clocks, CLOCK_GUEST, 101 * S, &told),
+	      "a clock that was read is known");
 	check_u64(told, 8 * S, "a time a second after the reading");
-	check(clocks_tell(&clocks, CLOCK_GUEST, 99 * S, &told),
+	check(clocks_convert(&clocks, CLOCK_GUEST, 99 * S, &told),
 	      "a time before the clock was read is known");
 	check_u64(told, 6 * S, "a time a second before the reading");
-	check(clocks_tell(&clocks, CLOCK_DOM0, 42, &told) && told == 42, "dom0's clock is known");
-	check(!clocks_tell(&clocks, CLOCK_UTC, 42, &told) && told == 42,
+	check(clocks_convert(&clocks, CLOCK_DOM0, 42, &told) && told == 42,
+	      "dom0's clock is known");
+	check(!clocks_convert(&clocks, CLOCK_UTC, 42, &told) && told == 42,
 	      "an unknown clock: nothing is changed");
 }
 
@@ -40,19 +42,20 @@ static void test_two(void)
 	struct clocks set = reading(102 * S, 50 * S), none = { 0 };
 	uint64_t told;
 
-	clocks_tell_between(&a, &b, CLOCK_GUEST, 101 * S, &told);
+	clocks_convert_between(&a, &b, CLOCK_GUEST, 101 * S, &told);
 	check_u64(told, 8 * S + MS, "a clock that is corrected runs evenly in between");
-	clocks_tell_between(&a, &b, CLOCK_GUEST, 99 * S, &told);
+	clocks_convert_between(&a, &b, CLOCK_GUEST, 99 * S, &told);
 	check_u64(told, 6 * S, "a time before both readings");
-	clocks_tell_between(&a, &b, CLOCK_GUEST, 103 * S, &told);
+	clocks_convert_between(&a, &b, CLOCK_GUEST, 103 * S, &told);
 	check_u64(told, 10 * S + 2 * MS, "a time after both readings");
-	clocks_tell_between(&a, &set, CLOCK_GUEST, 101 * S, &told);
+	clocks_convert_between(&a, &set, CLOCK_GUEST, 101 * S, &told);
 	check_u64(told, 8 * S, "a clock was set in between: the earlier reading counts");
-	check(clocks_tell_between(&none, &b, CLOCK_GUEST, 101 * S, &told) && told == 8 * S + 2 * MS,
+	check(clocks_convert_between(&none, &b, CLOCK_GUEST, 101 * S, &told) &&
+		      told == 8 * S + 2 * MS,
 	      "a clock that only the later reading knows");
-	check(!clocks_tell_between(&none, &none, CLOCK_GUEST, 101 * S, &told),
+	check(!clocks_convert_between(&none, &none, CLOCK_GUEST, 101 * S, &told),
 	      "a clock that no reading knows is not told");
-	check(clocks_tell_between(&a, &a, CLOCK_GUEST, 100 * S, &told) && told == 7 * S,
+	check(clocks_convert_between(&a, &a, CLOCK_GUEST, 100 * S, &told) && told == 7 * S,
 	      "two readings at one moment");
 }
 

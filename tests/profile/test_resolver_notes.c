@@ -131,11 +131,11 @@ static void test_clocks(void)
 	resolver_add(stage.resolver, &first, sizeof(first));
 	resolver_add(stage.resolver, &second, sizeof(second));
 	snapshot = stage_snapshot(&stage);
-	check(clocks_tell(&snapshot->clocks, CLOCK_UTC, 2000, &told) && told == 6500,
+	check(clocks_convert(&snapshot->clocks, CLOCK_UTC, 2000, &told) && told == 6500,
 	      "the snapshot has the newest reading of the clocks");
-	check(clocks_tell(&snapshot->first_clocks, CLOCK_UTC, 1000, &told) && told == 5000,
+	check(clocks_convert(&snapshot->first_clocks, CLOCK_UTC, 1000, &told) && told == 5000,
 	      "the snapshot has the first reading of the clocks");
-	check(!clocks_tell(&snapshot->clocks, CLOCK_GUEST, 2000, &told),
+	check(!clocks_convert(&snapshot->clocks, CLOCK_GUEST, 2000, &told),
 	      "without a system the guest's clock is not known");
 	snapshot_destroy(snapshot);
 	resolver_add(stage.resolver, &first, sizeof(first) - 8);
@@ -146,7 +146,7 @@ static void test_clocks(void)
 	stage_open_with(&stage, true, true);
 	stage_add_chain(&stage, "start_kernel;serve;hash");
 	snapshot = stage_snapshot(&stage);
-	check(clocks_tell(&snapshot->clocks, CLOCK_UTC, clock_now_ns(), &told) &&
+	check(clocks_convert(&snapshot->clocks, CLOCK_UTC, clock_now_ns(), &told) &&
 		      told / 1000000000 - clock_ns(CLOCK_REALTIME) / 1000000000 + 1 <= 2,
 	      "a live resolver reads dom0's clocks itself");
 	snapshot_destroy(snapshot);

@@ -96,24 +96,25 @@ static void test_clocks(void)
 	clocks_set(&first, CLOCK_GUEST, 1100);
 	clocks_set(&last, CLOCK_GUEST, 1340);
 	must(sample_log_create(&log));
-	check(!sample_log_tell(log, CLOCK_GUEST, 1, &told) && told == 5,
+	check(!sample_log_convert(log, CLOCK_GUEST, 1, &told) && told == 5,
 	      "the guest's clock is not told without a reading");
-	check(sample_log_tell(log, CLOCK_DOM0, 1, &told) && told == 1,
+	check(sample_log_convert(log, CLOCK_DOM0, 1, &told) && told == 1,
 	      "dom0's clock is told without a reading");
 	sample_log_add_clocks(log, &blind);
-	check(!sample_log_tell(log, CLOCK_GUEST, 1, &told), "a reading without the guest's clock");
+	check(!sample_log_convert(log, CLOCK_GUEST, 1, &told),
+	      "a reading without the guest's clock");
 	sample_log_destroy(log);
 	must(sample_log_create(&log));
 	sample_log_add_clocks(log, &first);
 	sample_log_add_clocks(log, &blind);
 	sample_log_add_clocks(log, &last);
-	check(sample_log_tell(log, CLOCK_GUEST, 50, &told) && told == 1050, "before all: %d",
+	check(sample_log_convert(log, CLOCK_GUEST, 50, &told) && told == 1050, "before all: %d",
 	      (int)told);
-	check(sample_log_tell(log, CLOCK_GUEST, 150, &told) && told == 1160, "in between: %d",
+	check(sample_log_convert(log, CLOCK_GUEST, 150, &told) && told == 1160, "in between: %d",
 	      (int)told);
-	check(sample_log_tell(log, CLOCK_GUEST, 250, &told) && told == 1280,
+	check(sample_log_convert(log, CLOCK_GUEST, 250, &told) && told == 1280,
 	      "behind the one without it: %d", (int)told);
-	check(sample_log_tell(log, CLOCK_GUEST, 400, &told) && told == 1440, "behind all: %d",
+	check(sample_log_convert(log, CLOCK_GUEST, 400, &told) && told == 1440, "behind all: %d",
 	      (int)told);
 	sample_log_destroy(log);
 }

@@ -32,14 +32,14 @@ void clocks_set(struct clocks *clocks, enum clock_kind kind, uint64_t ns);
  * Converts TIME_NS from the samples' clock to the clock KIND. Returns false if KIND's time is not
  * known.
  */
-bool clocks_tell(const struct clocks *clocks, enum clock_kind kind, uint64_t time_ns,
-		 uint64_t *told_ns);
+bool clocks_convert(const struct clocks *clocks, enum clock_kind kind, uint64_t time_ns,
+		    uint64_t *converted_ns);
 /*
- * Converts a time as clocks_tell() does, but from two readings; A is the earlier one. A clock is
+ * Converts a time as clocks_convert() does, but from two readings; A is the earlier one. A clock is
  * taken to run evenly between the two readings. If the clock was set between them, only A is used.
  */
-bool clocks_tell_between(const struct clocks *a, const struct clocks *b, enum clock_kind kind,
-			 uint64_t time_ns, uint64_t *told_ns);
+bool clocks_convert_between(const struct clocks *a, const struct clocks *b, enum clock_kind kind,
+			    uint64_t time_ns, uint64_t *converted_ns);
 
 /* Finds a clock by the name that --clock takes: dom0, utc, guest or guest-utc. */
 bool clocks_find(const char *name, enum clock_kind *kindp);

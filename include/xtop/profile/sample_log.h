@@ -50,8 +50,8 @@ void sample_log_add_clocks(struct sample_log *log, const struct clocks *clocks);
 const struct logged_sample *sample_log_get(const struct sample_log *log, size_t *np);
 struct logged_node sample_log_node(const struct sample_log *log, uint32_t node);
 /* Converts a sample's TIME_NS to the clock KIND. False: that clock's time is not known. */
-bool sample_log_tell(const struct sample_log *log, enum clock_kind kind, uint64_t time_ns,
-		     uint64_t *told_ns);
+bool sample_log_convert(const struct sample_log *log, enum clock_kind kind, uint64_t time_ns,
+			uint64_t *converted_ns);
 /* How many samples were not kept: beyond the bound, or without memory. */
 uint64_t sample_log_lost(const struct sample_log *log);
 

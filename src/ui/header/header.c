@@ -235,9 +235,9 @@ static void header_add_time(const struct ui_model *model, struct line *line)
 
 	if (!model->time.is_told)
 		return;
-	if (!clocks_tell(&snapshot->first_clocks, model->time.clock, snapshot->started_ns,
-			 &from_ns) ||
-	    !clocks_tell(&snapshot->clocks, model->time.clock, snapshot->time_ns, &to_ns)) {
+	if (!clocks_convert(&snapshot->first_clocks, model->time.clock, snapshot->started_ns,
+			    &from_ns) ||
+	    !clocks_convert(&snapshot->clocks, model->time.clock, snapshot->time_ns, &to_ns)) {
 		line_add(line, false, 3, STYLE_NOTICE, "time: %s not known",
 			 clocks_name(model->time.clock));
 		return;

@@ -154,7 +154,7 @@ static bool vcpus_draw_timer(const struct ui_model *model, size_t index, struct 
 	char buffer[32];
 
 	if (!vcpu->timer_read_ns ||
-	    !clocks_tell(&model->all->clocks, CLOCK_GUEST, vcpu->timer_read_ns, &now_ns))
+	    !clocks_convert(&model->all->clocks, CLOCK_GUEST, vcpu->timer_read_ns, &now_ns))
 		return false;
 	at += canvas_printf(canvas, row, at, STYLE_DIM, "vCPU %zu: ", index);
 	if (vcpu->timer_ns == OS_NO_TIMER)
