@@ -234,7 +234,7 @@ static void line_server_read(void)
 
 /* --- the reader's parent ---------------------------------------------------------------------- */
 
-static void line_server_tell_death(int status)
+static void line_server_send_death(int status)
 {
 	bool memory = WIFEXITED(status) && WEXITSTATUS(status) == ENOMEM;
 
@@ -301,6 +301,6 @@ void line_server_run(void *context, int socket)
 			;
 		if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 			return;
-		line_server_tell_death(status);
+		line_server_send_death(status);
 	}
 }
