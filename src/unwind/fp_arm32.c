@@ -92,8 +92,8 @@ static bool fp_read(const struct unwind_space *space, struct cursor *cursor, uin
 /*
  * Finds by the instructions whether lr has the return address. Returns false if they do not tell.
  */
-static bool fp_code_tells(const struct unwind_space *space, const struct cursor *cursor,
-			  bool *in_link)
+static bool fp_find_link(const struct unwind_space *space, const struct cursor *cursor,
+			 bool *in_link)
 {
 	uint64_t pc = cursor->regs[REG_PC];
 	struct unwind_code code;
@@ -112,7 +112,7 @@ static bool fp_caller_is_in_link(const struct unwind_space *space, struct cursor
 
 	if (!fp_is_code(space, link))
 		return false;
-	if (fp_code_tells(space, cursor, &in_link))
+	if (fp_find_link(space, cursor, &in_link))
 		return in_link;
 	if (has_name && cursor->regs[REG_PC] == start)
 		return true;
