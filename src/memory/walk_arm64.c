@@ -126,7 +126,7 @@ static uint64_t half_index(const struct half *half, uint64_t address, unsigned s
 }
 
 /* log2 of the bytes that 4 KiB of a table describe; the table translates from bit SHIFT on. */
-static unsigned half_told(const struct half *half, unsigned shift)
+static unsigned half_covered_bits(const struct half *half, unsigned shift)
 {
 	unsigned bits = half_index_bits(half, shift);
 
@@ -195,7 +195,7 @@ static enum walk_result half_walk(const volatile uint64_t *(*table)(void *contex
 
 		if (!entries) {
 			span->frame = frame;
-			span->rest_bytes = half_rest(address, half_told(half, shift));
+			span->rest_bytes = half_rest(address, half_covered_bits(half, shift));
 			return WALK_NOT_MAPPED;
 		}
 		entry = entries[(place & GUEST_PAGE_MASK) / sizeof(entry)];
