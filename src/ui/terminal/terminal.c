@@ -229,7 +229,7 @@ static int terminal_start_colors(enum ui_colors wanted)
 	return wanted == UI_COLORS_AUTO || counts[wanted] > COLORS ? COLORS : counts[wanted];
 }
 
-static void terminal_set_looks(enum ui_colors wanted)
+static void terminal_set_styles(enum ui_colors wanted)
 {
 	int n_colors = terminal_start_colors(wanted);
 	bool own_colors = n_colors && use_default_colors() == OK;
@@ -347,7 +347,7 @@ struct xtop_error *terminal_open(enum ui_colors colors)
 	terminal_prepare_reset();
 	terminal_set_handlers();
 	terminal_set_modes();
-	terminal_set_looks(colors);
+	terminal_set_styles(colors);
 	return NULL;
 }
 
