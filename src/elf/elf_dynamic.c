@@ -264,8 +264,8 @@ static bool elf_is_export(const struct elf_exports *exports, uint32_t i, const c
 	       memcmp(text, name, name_bytes) == 0;
 }
 
-static bool elf_look_up_export(const struct elf_exports *exports, const char *name,
-			       struct elf_symbol *symbol)
+static bool elf_find_export(const struct elf_exports *exports, const char *name,
+			    struct elf_symbol *symbol)
 {
 	uint32_t hash = elf_hash_name(name), i, word;
 
@@ -294,7 +294,7 @@ void elf_find_exports(struct elf_file *file, const char *const *names, size_t n,
 	memset(addresses, 0, n * sizeof(*addresses));
 	if (elf_open_exports(file, &exports))
 		for (size_t i = 0; i < n; i++)
-			if (elf_look_up_export(&exports, names[i], &symbol))
+			if (elf_find_export(&exports, names[i], &symbol))
 				addresses[i] = symbol.address;
 	file->incomplete = incomplete; /* missing bytes here are no reason to read the file again */
 }

@@ -184,7 +184,7 @@ static int abi_search(abi_try try, xencall_handle *call, void *buffer, uint32_t 
 	return 0;
 }
 
-static const struct domctl_abi *abi_look_up(uint32_t domctl, uint32_t sysctl)
+static const struct domctl_abi *abi_find(uint32_t domctl, uint32_t sysctl)
 {
 	for (size_t i = 0; i < ABI_N; i++)
 		if (abi_table[i].domctl == domctl && abi_table[i].sysctl == sysctl)
@@ -239,7 +239,7 @@ static struct xtop_error *abi_ask(xencall_handle *call, void *buffer)
 				    ABI_NEWEST->sysctl, &sysctl);
 	if (result)
 		return abi_refused(result);
-	abi_found = abi_look_up(domctl, sysctl);
+	abi_found = abi_find(domctl, sysctl);
 	if (abi_found)
 		return NULL;
 	if (!abi_assumed || !domctl || !sysctl)
