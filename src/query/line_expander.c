@@ -205,8 +205,9 @@ static bool line_expander_add_answer(struct line_expander *expander, const struc
 }
 
 /* Finds the functions at FRAME's place; asks for them if they are not known and ASK is set. */
-static enum line_state line_expander_look_up(struct line_client *lines, const struct frame *frame,
-					     bool ask, struct line_answer *answer)
+static enum line_state line_expander_find_place(struct line_client *lines,
+						const struct frame *frame, bool ask,
+						struct line_answer *answer)
 {
 	struct line_place place = { .address = (uint64_t)frame->line_address };
 
@@ -236,7 +237,7 @@ static bool line_expander_fill(struct line_expander *expander, const struct snap
 
 	if (chain->n && !chain->waits)
 		return true;
-	chain->waits = line_expander_look_up(expander->settings.lines, frame, true, &answer) ==
+	chain->waits = line_expander_find_place(expander->settings.lines, frame, true, &answer) ==
 		       LINE_WAITING;
 	if (chain->n && chain->waits)
 		return true;
@@ -280,7 +281,7 @@ static void line_expander_ask_one(struct line_client *lines, const struct snapsh
 {
 	struct line_answer answer;
 
-	line_expander_look_up(lines, frames_get(from->frames, id), true, &answer);
+	line_expander_find_place(lines, frames_get(from->frames, id), true, &answer);
 }
 
 /* Asks for the lines of all frames with weight, the heaviest first. */
@@ -325,7 +326,7 @@ bool line_expander_poll(struct line_expander *expander)
 void line_expander_find(struct line_client *lines, const struct frame *frame,
 			struct line_answer *answer)
 {
-	line_expander_look_up(lines, frame, false, answer);
+	line_expander_find_place(lines, frame, false, answer);
 }
 
 /* --- the new tree ----------------------------------------------------------------------------- */
