@@ -17,7 +17,7 @@
 
 void deadline_init(struct deadline *deadline, uint64_t seed)
 {
-	*deadline = (struct deadline){ .way = (uint32_t)seed, .random = seed ? seed : 1 };
+	*deadline = (struct deadline){ .phase = (uint32_t)seed, .random = seed ? seed : 1 };
 }
 
 uint64_t deadline_draw_seed(void)
@@ -48,9 +48,9 @@ static uint64_t deadline_step_ns(struct deadline *deadline)
 	uint32_t place;
 
 	if (!(drawn >> (64 - TURN_BITS)))
-		deadline->way = -deadline->way;
-	deadline->way += drawn >> 8 & ((1 << STEP_BITS) - 1);
-	place = deadline->way >> 31 ? -deadline->way : deadline->way;
+		deadline->phase = -deadline->phase;
+	deadline->phase += drawn >> 8 & ((1 << STEP_BITS) - 1);
+	place = deadline->phase >> 31 ? -deadline->phase : deadline->phase;
 	return place * deadline->period_ns >> 31;
 }
 

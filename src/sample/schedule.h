@@ -37,10 +37,10 @@ struct deadline {
 	uint64_t at_ns;              /* when the next tick is due */
 	uint64_t slot_ns, period_ns; /* start and length of the current slot */
 	/*
-	 * The deadline's place in its slot, and where it moves. Below 2^31 it moves from the slot's
-	 * start to its end; from 2^31 on it moves back.
+	 * The deadline's place in its slot, and in which direction the place moves. Below 2^31 the
+	 * place moves from the slot's start to its end; from 2^31 on it moves back.
 	 */
-	uint32_t way;
+	uint32_t phase;
 	uint64_t random; /* state of the random numbers; never 0 */
 };
 
