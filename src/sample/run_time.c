@@ -22,9 +22,9 @@ void run_time_read(struct run_time *run_time, const struct per_cpus *cpus,
 	uint64_t offset = copier->stacks.runstate_per_cpu;
 
 	for (unsigned i = 0; i < n_vcpus; i++)
-		run_time->vcpus[i].is_told =
+		run_time->vcpus[i].is_read =
 			offset && per_cpu_read_u64(cpus, copier, i, offset + RUNSTATE_RUNNABLE_AT,
-						   &run_time->vcpus[i].new_told_ns);
+						   &run_time->vcpus[i].new_waited_ns);
 }
 
 static int64_t run_time_clamp(int64_t account_ns, int64_t limit_ns)
@@ -50,10 +50,10 @@ static enum vcpu_state run_time_state(struct run_time *run_time, unsigned vcpu,
  * Whether the guest was told how long the vCPU has waited since the last sample. A number that goes
  * back tells nothing.
  */
-static bool run_time_is_told(const struct run_time *run_time, unsigned vcpu)
+static bool run_time_is_known(const struct run_time *run_time, unsigned vcpu)
 {
-	return run_time->vcpus[vcpu].is_told && run_time->vcpus[vcpu].was_told &&
-	       run_time->vcpus[vcpu].new_told_ns >= run_time->vcpus[vcpu].told_ns;
+	return run_time->vcpus[vcpu].is_read && run_time->vcpus[vcpu].was_read &&
+	       run_time->vcpus[vcpu].new_waited_ns >= run_time->vcpus[vcpu].waited_ns;
 }
 
 /*
@@ -102,10 +102,10 @@ static void run_time_add(struct run_time *run_time, unsigned vcpu, uint64_t span
 
 	run_time->times[vcpu].span_ns += span_ns;
 	run_time->times[vcpu].ran_ns += ran_ns;
-	if (run_time_is_told(run_time, vcpu))
+	if (run_time_is_known(run_time, vcpu))
 		run_time_add_waited(run_time, vcpu,
-				    (double)(run_time->vcpus[vcpu].new_told_ns -
-					     run_time->vcpus[vcpu].told_ns));
+				    (double)(run_time->vcpus[vcpu].new_waited_ns -
+					     run_time->vcpus[vcpu].waited_ns));
 	else
 		run_time_add_waited(run_time, vcpu, share * rest_ns);
 }
@@ -125,9 +125,9 @@ void run_time_update(struct run_time *run_time, unsigned n_vcpus, struct guest_l
 		look->states[i] = run_time_state(run_time, i, look->states[i], (int64_t)ran_ns,
 						 (int64_t)span_ns);
 		run_time->vcpus[i].cpu_ns = look->cpu_ns[i];
-		run_time->vcpus[i].told_ns = run_time->vcpus[i].new_told_ns;
-		run_time->vcpus[i].was_told = run_time->vcpus[i].is_told;
-		run_time->vcpus[i].is_told = false;
+		run_time->vcpus[i].waited_ns = run_time->vcpus[i].new_waited_ns;
+		run_time->vcpus[i].was_read = run_time->vcpus[i].is_read;
+		run_time->vcpus[i].is_read = false;
 		run_time->vcpus[i].state = look->states[i];
 	}
 	run_time->time_ns = look->time_ns;

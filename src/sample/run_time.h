@@ -42,10 +42,10 @@ struct run_time {
 	struct vcpu_times times[GUEST_MAX_VCPUS];
 	struct {
 		uint64_t cpu_ns;       /* run until the last sample, since the vCPU was created */
-		uint64_t told_ns;      /* waited until the last sample, as Xen told the guest */
-		uint64_t new_told_ns;  /* waited until this look, as Xen told the guest */
-		bool is_told;          /* this look could read new_told_ns */
-		bool was_told;         /* told_ns could be read at the last sample */
+		uint64_t waited_ns;    /* waited until the last sample, as Xen told the guest */
+		uint64_t new_waited_ns; /* waited until this look, as Xen told the guest */
+		bool is_read;           /* this look could read new_waited_ns */
+		bool was_read;          /* waited_ns could be read at the last sample */
 		int64_t account_ns;    /* the vCPU's account */
 		double waits, sleeps;  /* recent samples in which the vCPU waited or slept */
 		double ahead_ns;       /* by how much times.waited_ns is known to be too large */

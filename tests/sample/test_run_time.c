@@ -82,8 +82,8 @@ static struct outcome simulate(struct run_time *run_time, struct made_vcpu *vcpu
 			look.states[0] = VCPU_RUNNABLE;
 		if (behaviour->late && happens(0.7))
 			look.states[0] = VCPU_BLOCKED;
-		run_time->vcpus[0].is_told = behaviour->told;
-		run_time->vcpus[0].new_told_ns = vcpu->waited_ns;
+		run_time->vcpus[0].is_read = behaviour->told;
+		run_time->vcpus[0].new_waited_ns = vcpu->waited_ns;
 		run_time_update(run_time, 1, &look);
 		outcome.said[look.states[0]] += slices * SLICE_NS;
 		for (unsigned i = 0; i < slices; i++) {
@@ -278,8 +278,8 @@ static void test_late_looks(void)
 static void tell(struct run_time *run_time, uint64_t time_ns, uint64_t cpu_ns, bool is_told,
 		 uint64_t told_ns)
 {
-	run_time->vcpus[0].is_told = is_told;
-	run_time->vcpus[0].new_told_ns = told_ns;
+	run_time->vcpus[0].is_read = is_told;
+	run_time->vcpus[0].new_waited_ns = told_ns;
 	look_once(run_time, time_ns, cpu_ns, VCPU_BLOCKED);
 }
 
