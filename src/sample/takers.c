@@ -53,7 +53,7 @@ struct takers {
 	bool gone;
 	/* For the interval that is being added: */
 	double on_cpu_ns[HOST_MAX_CPUS]; /* run there by all vCPUs */
-	bool looker_on[HOST_MAX_CPUS];   /* dom0 ran there at one of the looks */
+	bool dom0_ran[HOST_MAX_CPUS];    /* dom0 ran there at one of the looks */
 };
 
 struct xtop_error *takers_create(uint32_t domid, uint64_t half_life_ns, struct takers **takersp)
@@ -180,7 +180,7 @@ static void takers_add_use(struct takers *takers, const struct host_vcpu *vcpu, 
 	if (vcpu->cpu < HOST_MAX_CPUS)
 		takers->on_cpu_ns[vcpu->cpu] += ran_ns;
 	if (!vcpu->domid && vcpu->state == VCPU_RUNNING && vcpu->cpu < HOST_MAX_CPUS)
-		takers->looker_on[vcpu->cpu] = true;
+		takers->dom0_ran[vcpu->cpu] = true;
 }
 
 /* Adds up what ran on each physical CPU, and what each domain ran. */
@@ -188,7 +188,7 @@ static void takers_add_all(struct takers *takers, const struct host_look *before
 			   const struct host_look *now)
 {
 	memset(takers->on_cpu_ns, 0, sizeof(takers->on_cpu_ns));
-	memset(takers->looker_on, 0, sizeof(takers->looker_on));
+	memset(takers->dom0_ran, 0, sizeof(takers->dom0_ran));
 	for (size_t i = 0; i < now->n_domains; i++) {
 		const struct host_domain *domain = &now->domains[i];
 		const struct host_domain *was = host_look_find(before, domain->domid);
@@ -329,9 +329,9 @@ static void takers_update_longest(struct takers_vcpu *vcpu, const struct takers_
 		vcpu->longest_ns = now_ns - vcpu->waits_since_ns;
 }
 
-static bool takers_is_beside_looker(const struct takers *takers, const struct host_vcpu *vcpu)
+static bool takers_is_beside_dom0(const struct takers *takers, const struct host_vcpu *vcpu)
 {
-	return vcpu->cpu < HOST_MAX_CPUS && takers->looker_on[vcpu->cpu];
+	return vcpu->cpu < HOST_MAX_CPUS && takers->dom0_ran[vcpu->cpu];
 }
 
 /*
@@ -360,7 +360,7 @@ static void takers_add_vcpu(struct takers *takers, struct takers_vcpu *vcpu,
 	const struct host_vcpu *last = interval->last, *own = interval->own;
 	double span_ns = (double)(interval->now->time_ns - interval->before->time_ns);
 	double ran_ns = fmin(takers_ran_ns(last, own), span_ns), waited_ns, others_ns, given_ns;
-	bool beside = takers_is_beside_looker(takers, last) || takers_is_beside_looker(takers, own);
+	bool beside = takers_is_beside_dom0(takers, last) || takers_is_beside_dom0(takers, own);
 	double nobody_ns;
 
 	vcpu->cpu = own->cpu;
