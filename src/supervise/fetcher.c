@@ -41,7 +41,7 @@ struct debuginfod_client;
 static struct {
 	int socket;
 	uint64_t started_ns;
-	uint64_t told_ns;
+	uint64_t progress_ns;
 	struct debuginfod_client *client;
 	int (*find)(struct debuginfod_client *client, const unsigned char *build_id, int length,
 		    char **path);
@@ -67,9 +67,9 @@ bool fetcher_go_on(uint64_t done_bytes, uint64_t total_bytes)
 
 	if (poll(&hung_up, 1, 0) > 0 || now_ns - fetcher.started_ns > FETCHER_MAX_S * 1000000000ULL)
 		return false;
-	if (now_ns - fetcher.told_ns < 200000000)
+	if (now_ns - fetcher.progress_ns < 200000000)
 		return true;
-	fetcher.told_ns = now_ns;
+	fetcher.progress_ns = now_ns;
 	return fetcher_send(&reply, -1);
 }
 
@@ -225,7 +225,7 @@ static void fetcher_answer(const struct fetcher_settings *settings,
 	int fd = -1;
 
 	fetcher.started_ns = clock_now_ns();
-	fetcher.told_ns = 0;
+	fetcher.progress_ns = 0;
 	if (fetcher.cache_fd >= 0)
 		fetcher_make_room(fetcher.cache_fd);
 	if (request->size_bytes && request->size_bytes <= sizeof(request->build_id))
