@@ -134,7 +134,7 @@ void lock_holders_read(const struct lock_holders *holders, struct sleeper *sleep
 		.kind = lock->kind,
 		.address = lock->address,
 		.space = lock->space,
-		.is_new = !sleeper->lock_told,
+		.is_new = !sleeper->lock_reported,
 		.is_over = true,
 		.waiter = { .pid = sleeper->pid,
 			    .state = (uint8_t)task_state_wait_state(&sleeper->state),
@@ -147,7 +147,7 @@ void lock_holders_read(const struct lock_holders *holders, struct sleeper *sleep
 
 	*wait = over;
 	lock_holders_find(holders, sleeper, now_ns, wait);
-	if (!sleeper->lock_told)
+	if (!sleeper->lock_reported)
 		lock_holders_name(holders, sleeper);
 	memcpy(wait->name, sleeper->lock_name, sizeof(wait->name));
 	if (!task_state_reader_read(holders->reader, sleeper->task, &state, &times) ||

@@ -23,7 +23,7 @@ struct sleeper {
 	struct lock_wait lock; /* lock that the task waits for */
 	/* raw name of the lock; "" if there is none, or if it is not determined yet */
 	char lock_name[OS_LOCK_NAME_BYTES];
-	bool lock_told; /* the lock was reported to the sink */
+	bool lock_reported; /* the lock was reported to the sink */
 };
 
 /* The tasks of a pass, ascending by pid. */

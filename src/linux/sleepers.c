@@ -185,7 +185,7 @@ static void sleepers_end(const struct sleepers *sleepers, struct sleeper *sleepe
 	sleeper->kept = NULL;
 	sleeper->began_ns = 0;
 	sleeper->lock.kind = OS_LOCK_NONE;
-	sleeper->lock_told = false;
+	sleeper->lock_reported = false;
 }
 
 /* --- one task --------------------------------------------------------------------------------- */
@@ -321,7 +321,7 @@ static void sleepers_read_lock(struct sleepers *sleepers, struct sleeper *sleepe
 	sleepers->counts.locks++;
 	lock_holders_read(&holders, sleeper, now_ns, &wait);
 	sleepers->counts.locks_moved += wait.is_over;
-	sleeper->lock_told = true;
+	sleeper->lock_reported = true;
 	sink->lock(sink->context, &wait);
 }
 
