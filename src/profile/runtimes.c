@@ -26,7 +26,7 @@ struct runtimes_process {
 	struct runtime_process running; /* running.runtime is NULL if the process runs none */
 	uint64_t loop; /* an address in the interpreter's loop; 0: not known */
 	bool ready;    /* the process has a recipe, or has been prepared */
-	bool told;     /* the sampler has the recipe */
+	bool in_sampler;   /* the sampler has the recipe */
 	unsigned n_asleep; /* sleeping tasks that were searched for a recipe */
 	struct recipe recipe;
 	uint64_t due_ns, delay_ns; /* when the search is tried again, and how long after that */
@@ -164,10 +164,11 @@ static void runtimes_update(struct runtimes *runtimes, struct runtimes_process *
 
 	if (!process->ready && (native || sample->control || sample->asleep))
 		runtimes_try(process, sample);
-	if (!process->ready || native || process->told || !sample->control || runtimes->hidden)
+	if (!process->ready || native || process->in_sampler || !sample->control ||
+	    runtimes->hidden)
 		return;
 	control_set_recipe(sample->control, process->tables, &process->recipe);
-	process->told = true;
+	process->in_sampler = true;
 	sample->counts->recipes++;
 }
 
