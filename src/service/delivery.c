@@ -35,7 +35,7 @@ bool delivery_update(struct delivery *delivery, struct push *push, bool last, ch
 			 "encrypt it; use https://");
 		return true;
 	}
-	if (!last && delivery->said_ns && now_ns - delivery->said_ns < DELIVERY_QUIET_NS)
+	if (!last && delivery->reported_ns && now_ns - delivery->reported_ns < DELIVERY_QUIET_NS)
 		return false;
 	worse = (status.failing && !told->failing) || delivery_has_refusal(&status, told) ||
 		status.dropped > told->dropped;
@@ -49,7 +49,7 @@ bool delivery_update(struct delivery *delivery, struct push *push, bool last, ch
 	else if (better)
 		snprintf(line, DELIVERY_LINE_BYTES, "--push: profiles are delivered again");
 	if (worse || better)
-		delivery->said_ns = now_ns;
+		delivery->reported_ns = now_ns;
 	*told = status;
 	return worse || better;
 }

@@ -97,15 +97,15 @@ void host_budget_update_guests(struct host_budget *budget, const uint64_t *cpu_n
 bool host_budget_poll_news(struct host_budget *budget, uint64_t now_ns)
 {
 	double stride = budget->stride > HOST_BUDGET_BINDS ? budget->stride : 0;
-	bool news = stride > 0 && budget->told > 0
-			    ? stride > 2 * budget->told || stride < budget->told / 2
-			    : stride > 0 || budget->told > 0;
+	bool news = stride > 0 && budget->reported > 0
+			    ? stride > 2 * budget->reported || stride < budget->reported / 2
+			    : stride > 0 || budget->reported > 0;
 
-	news |= host_budget_is_missed(budget) && !budget->told_missed;
-	if (!news || (budget->told_ns && now_ns - budget->told_ns < HOST_BUDGET_QUIET_NS))
+	news |= host_budget_is_missed(budget) && !budget->reported_missed;
+	if (!news || (budget->reported_ns && now_ns - budget->reported_ns < HOST_BUDGET_QUIET_NS))
 		return false;
-	budget->told = stride;
-	budget->told_missed = host_budget_is_missed(budget);
-	budget->told_ns = now_ns;
+	budget->reported = stride;
+	budget->reported_missed = host_budget_is_missed(budget);
+	budget->reported_ns = now_ns;
 	return true;
 }

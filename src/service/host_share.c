@@ -38,11 +38,11 @@ static uint64_t host_share_cpu_ns(const struct pipelines *pipelines,
 
 static void host_share_describe(const struct host_budget *budget, char line[HOST_SHARE_LINE_BYTES])
 {
-	if (budget->told > 0)
+	if (budget->reported > 0)
 		snprintf(line, HOST_SHARE_LINE_BYTES,
 			 "--host-budget: all guests take %.2g %% of a CPU; rates give way to "
 			 "%.3g of %.4g Hz%s",
-			 100 * budget->share, budget->hz / budget->told, budget->hz,
+			 100 * budget->share, budget->hz / budget->reported, budget->hz,
 			 host_budget_is_missed(budget)
 				 ? "; it is not reached, as watching takes more than that"
 				 : "");

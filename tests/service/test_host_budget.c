@@ -62,7 +62,7 @@ static void test_too_much(void)
 	check(host.told >= 1 && host.told <= 3, "a line says so 1 to 3 times: %u", host.told);
 	host.n = 2;
 	run(&host, 300);
-	check(host.budget.stride == 1 && host.budget.told == 0,
+	check(host.budget.stride == 1 && host.budget.reported == 0,
 	      "guests have gone: rates come back, which is said");
 }
 
@@ -73,7 +73,7 @@ static void test_fixed(void)
 	run(&host, 600);
 	check(host.budget.stride == 19 && host_budget_is_missed(&host.budget),
 	      "what does not depend on the rate is too much: a sample a second, and it is known");
-	check(host.budget.told_missed && host.told <= 3,
+	check(host.budget.reported_missed && host.told <= 3,
 	      "lines say that the budget is missed, 3 at most: %u", host.told);
 }
 

@@ -34,9 +34,9 @@ struct host_budget {
 	double stride;     /* a mean guest's ticks from one sample to the next; 0 counts as 1 */
 	uint64_t step_ns;  /* when cpu_ns was read; 0: never */
 	uint64_t cpu_ns;   /* CPU time of all processes until then */
-	double told;       /* the stride that the user knows; 0: rates are as asked for */
-	bool told_missed;  /* the user knows that the limit is not kept */
-	uint64_t told_ns;  /* when the user was told last */
+	double reported;   /* the stride that the user knows; 0: rates are as asked for */
+	bool reported_missed; /* the user knows that the limit is not kept */
+	uint64_t reported_ns; /* when that was reported */
 	struct host_budget_guest guests[HOST_BUDGET_MAX_GUESTS];
 };
 
