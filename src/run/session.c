@@ -522,7 +522,7 @@ static struct xtop_error *session_screen(struct session *session)
 		.addresses = options->addresses,
 		.by_cgroup = options->by_cgroup,
 		.clock = options->clock,
-		.tells_time = options->clock_given,
+		.shows_time = options->clock_given,
 		.opener = &broker_opener,
 		.write_folder = session->write_folder,
 		.write_format = export_find_format(options->format),

@@ -32,7 +32,7 @@ struct model_names {
 
 struct model_time {
 	enum clock_kind clock; /* the clock that tells the time of the picture */
-	bool is_told;          /* the header shows the time */
+	bool is_shown;         /* the header shows the time */
 };
 
 /* The instructions of one function. */

@@ -40,7 +40,7 @@ static void ui_init_model(struct ui *ui, const struct ui_settings *settings)
 		.rc = &ui->rc,
 		.shares = { .totals = settings->half_life_s <= 0, .margins = settings->margins },
 		.names = { .addresses = settings->addresses, .by_cgroup = settings->by_cgroup },
-		.time = { settings->clock, settings->tells_time },
+		.time = { settings->clock, settings->shows_time },
 		.code.lines = settings->lines,
 		.threshold = THRESHOLD,
 		.budget = settings->budget,

@@ -337,7 +337,7 @@ static void test_clock(void)
 
 	scene_open_day(&scene);
 	screen_contains(&scene, 100, 24, " UTC", false);
-	scene.ui->model.time.is_told = true;
+	scene.ui->model.time.is_shown = true;
 	scene.ui->model.time.clock = CLOCK_GUEST_UTC;
 	screen_contains(&scene, 130, 24, "time: guest-utc not known", true);
 	for (unsigned second = 31; second <= 34; second++)

@@ -153,7 +153,7 @@ struct ui_settings {
 	/* format of files without an ending; NULL: folded */
 	const struct export_format *write_format;
 	enum clock_kind clock; /* the clock that tells the time of a picture */
-	bool tells_time;       /* the header shows the time */
+	bool shows_time;       /* the header shows the time */
 	const struct instruction_lines *lines; /* source lines of instructions; NULL: unknown */
 	bool margins;                          /* a column tells how sure the shares are */
 	bool addresses; /* functions without a name are 0xADDR */

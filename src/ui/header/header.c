@@ -233,7 +233,7 @@ static void header_add_time(const struct ui_model *model, struct line *line)
 	char text[2][CLOCKS_TEXT_BYTES];
 	uint64_t from_ns, to_ns;
 
-	if (!model->time.is_told)
+	if (!model->time.is_shown)
 		return;
 	if (!clocks_convert(&snapshot->first_clocks, model->time.clock, snapshot->started_ns,
 			    &from_ns) ||
