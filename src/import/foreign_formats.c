@@ -34,6 +34,9 @@ static const struct {
 			       "makes folded stacks of it"),
 	FOREIGN_BYTES("JAVA PROFILE 1.", "a dump of Java's heap, no profile"),
 	FOREIGN_BYTES("PK\003\004", "a ZIP archive: unpack it"),
+	FOREIGN_BYTES("\177ELF", "a program or a library, no profile: -k reads its names"),
+	FOREIGN_BYTES("\0\0\0\0\3\0\0\0\1\0\0\0",
+		      "a profile of Java's: pprof -proto writes what xtop reads"),
 	FOREIGN_BYTES("SQLite format 3\0", "a database of SQLite, no profile"),
 	FOREIGN_BYTES("# callgrind format", "callgrind's: " SPEEDSCOPE_EXPORTS),
 };
@@ -56,6 +59,9 @@ static const struct foreign_mark foreign_texts[] = {
 	  "V8's log: node --prof-process --preprocess makes JSON of it, and speedscope exports "
 	  "that as a file that xtop reads" },
 	{ "Running Time\t", NULL, "a copy of Instruments' table: " SPEEDSCOPE_EXPORTS },
+	{ "Weight\t", "\tSymbol Name", "a copy of Instruments' table: " SPEEDSCOPE_EXPORTS },
+	{ "Bytes Used\t", NULL, "a copy of Instruments' table: " SPEEDSCOPE_EXPORTS },
+	{ "", " log opened (PC)\n", "a log of Papyrus scripts: " SPEEDSCOPE_EXPORTS },
 	{ "@ ", " samples]\n", "pmcstat's text: stackcollapse-pmc.pl makes folded stacks of it" },
 	{ "", " Time and Allocation Profiling Report ",
 	  "GHC's report: inferno-collapse-ghcprof makes folded stacks of it" },

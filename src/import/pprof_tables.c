@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "xtop/base/cleanup.h"
 #include "xtop/base/vector.h"
 #include "xtop/push/pprof_fields.h"
+#include "xtop/symbol/symbol.h"
 
-#define PPROF_MAX_TEXT_BYTES (64U << 20)
+#define PPROF_MAX_TEXT_BYTES   (64U << 20)
 #define PPROF_MAX_STRING_BYTES (1U << 20) /* what is read of a longer string */
 
 /* --- what the file has ------------------------------------------------------------------------ */
@@ -263,13 +265,33 @@ const struct pprof_item *pprof_tables_find_location(const struct pprof_tables *t
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
+/*
+ * A function's name, or its mangled name if that tells more: overloads of a function that are named
+ * without their parameters look alike.
+ */
+static const char *pprof_tables_name(const struct pprof_tables *tables,
+				     const struct pprof_item *function)
+{
+	const char *name = pprof_tables_string(tables, function->a);
+	const char *mangled = pprof_tables_string(tables, function->b);
+	_cleanup_free_ char *demangled = NULL;
+	size_t n = name ? strlen(name) : 0;
+
+	if (!name || !mangled || !strcmp(name, mangled))
+		return name;
+	demangled = symbol_demangle(mangled);
+	return demangled && !strncmp(demangled, name, n) && (!demangled[n] || demangled[n] == '(')
+		       ? mangled
+		       : name;
+}
+
 static uint32_t pprof_tables_intern(const struct pprof_tables *tables, struct builder *builder,
 				    const struct pprof_item *location,
 				    const struct pprof_item *function)
 {
 	const struct pprof_item *mapping = pprof_find(&tables->mappings, location->a);
 	const char *file = mapping ? pprof_tables_string(tables, mapping->a) : NULL;
-	const char *name = function ? pprof_tables_string(tables, function->a) : NULL;
+	const char *name = function ? pprof_tables_name(tables, function) : NULL;
 	struct code_place place = { .address = location->b, .file = file };
 
 	if (name && strcmp(name, "[unknown]") != 0)

@@ -144,6 +144,41 @@ static void test_number_labels(void)
 	read_close(&read);
 }
 
+/* Google's tools name C++ functions without parameters, and keep the mangled names beside. */
+static void test_overloads(void)
+{
+	static const uint8_t types[] = { 0x08, 1, 0x10, 2 };
+	static const char *const strings[] = {
+		"", "n", "count", "f", "_Z1fi", "_Z1fd", "g", "_Z1hi"
+	};
+	static const uint8_t names[][2] = { { 3, 4 }, { 3, 5 }, { 6, 7 },
+					    { 3, 4 }, { 8, 9 }, { 8, 10 } };
+	_cleanup_free_ char *bytes = NULL, *text = NULL;
+	size_t n;
+	FILE *file = open_memstream(&bytes, &n);
+	struct read read;
+
+	put_bytes(file, 1, types, sizeof(types));
+	for (uint8_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const uint8_t id = i + 1;
+		const uint8_t location[] = { 0x08, id, 0x22, 2, 0x08, id };
+		const uint8_t function[] = { 0x08, id, 0x10, names[i][0], 0x18, names[i][1] };
+		const uint8_t sample[] = { 0x0a, 1, id, 0x12, 1, (uint8_t)(1 << i) };
+
+		put_bytes(file, 4, location, sizeof(location));
+		put_bytes(file, 5, function, sizeof(function));
+		put_bytes(file, 2, sample, sizeof(sample));
+	}
+	for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
+		put_text(file, strings[i]);
+	fclose(file);
+	read = read_file(bytes, n, (struct import_settings){ .value = NULL });
+	text = folded_text(read.snapshot, false);
+	check_string(text, "f 9\nf(double) 2\ng 4\nt.f(double) 32\nt.f(int) 16\n",
+		     "overloads are two functions; a name that is not the mangled one's stays");
+	read_close(&read);
+}
+
 static void test_next_value(void)
 {
 	size_t n;
@@ -299,6 +334,7 @@ int main(void)
 {
 	test_labels();
 	test_number_labels();
+	test_overloads();
 	test_next_value();
 	test_many_labels();
 	test_names();

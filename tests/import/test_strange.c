@@ -39,13 +39,18 @@ static void check_text(const char *text, const char *expected, const char *compl
 	check_bytes(text, strlen(text), expected, complaint, what);
 }
 
-static void check_refused(const char *text, const char *words)
+static void check_refused_bytes(const void *bytes, size_t n, const char *words)
 {
-	struct read read = read_bytes(text, strlen(text));
+	struct read read = read_bytes(bytes, n);
 
 	check(read.error && strstr(error_message(read.error), words), "refused: %s (said: %s)",
 	      words, read.error ? error_message(read.error) : "nothing");
 	read_close(&read);
+}
+
+static void check_refused(const char *text, const char *words)
+{
+	check_refused_bytes(text, strlen(text), words);
 }
 
 static void test_encodings(void)
@@ -109,6 +114,12 @@ static void test_foreign(void)
 	check_refused("goroutine profile: total 7\n4 @ 0x10 0x20\n", "debug=1");
 	check_refused("--- contentionz 1 ---\nformat = java\n 14 1 @ 0x3\n", "Java's");
 	check_refused("PeriodType: cpu nanoseconds\n 1 10: 1 2\n 2 20: 1 2\n", "pprof -proto");
+	check_refused("Weight\tSelf Weight\t\tSymbol Name\n4 s  100.0%\t-\t \tstart\n",
+		      "Instruments'");
+	check_refused("Bytes Used\tCount\t\tSymbol Name\n 4 MB 9.9%\t8\t \tmain\n", "Instruments'");
+	check_refused("Stack_31 log opened (PC)\n50002:START:31\n", "Papyrus");
+	check_refused("\177ELF and more", "no profile: -k");
+	check_refused_bytes("\0\0\0\0\3\0\0\0\1\0\0\0\x10\x27\0\0\0\0\0\0\1\0\0\0", 24, "Java's");
 	check_text("FLR;f 1\n<module>;f 2\n[jit];PK 3\nCPU 4\n@ File: 5\n",
 		   "<module>;f 2\n@ File: 5\nCPU 4\nFLR;f 1\n[jit];PK 3\n", NULL,
 		   "names like marks");
