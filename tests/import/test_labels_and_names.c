@@ -148,9 +148,9 @@ static void test_number_labels(void)
 static void test_overloads(void)
 {
 	static const uint8_t types[] = { 0x08, 1, 0x10, 2 };
-	static const char *const strings[] = {
-		"", "n", "count", "f", "_Z1fi", "_Z1fd", "g", "_Z1hi"
-	};
+	static const char *const strings[] = { "",      "n",          "count",     "f",
+					       "_Z1fi", "_Z1fd",      "g",         "_Z1hi",
+					       "t.f",   "_D1t1fFiZv", "_D1t1fFdZv" };
 	static const uint8_t names[][2] = { { 3, 4 }, { 3, 5 }, { 6, 7 },
 					    { 3, 4 }, { 8, 9 }, { 8, 10 } };
 	_cleanup_free_ char *bytes = NULL, *text = NULL;
