@@ -37,7 +37,8 @@ struct computed_return {
 #define COMPUTED_RETURNS 256
 
 /* The rules of addresses whose functions have not been read. */
-#define COMPUTED_WAYS 4096
+#define COMPUTED_WAYS    4096
+#define COMPUTED_GUESSES 256
 
 /* Created at the first step: most images have tables for all of their code and need no work. */
 struct computed_work {
@@ -51,6 +52,7 @@ struct computed_work {
 	struct computed_rows rows;
 	struct way_out *way_out;                   /* NULL: not needed yet */
 	struct cfi_hit ways[COMPUTED_WAYS];        /* by hash; rule 0: no way leads out */
+	struct cfi_hit guesses[COMPUTED_GUESSES];  /* used until missing code is read again */
 	struct cfi_hit cache[1 << CFI_CACHE_BITS]; /* recent look-ups */
 };
 
@@ -203,6 +205,7 @@ static bool computed_create_work(struct computed *computed)
 					     .entries = computed->source.entries };
 	memset(work->cache, 0xff, sizeof(work->cache));
 	memset(work->ways, 0xff, sizeof(work->ways));
+	memset(work->guesses, 0xff, sizeof(work->guesses));
 	work->flow = flow_create(&work->source);
 	if (!work->flow || !cfi_builder_init(&work->rules, computed->base) ||
 	    !computed_rows_init(&work->rows, (uint32_t)computed->span)) {
@@ -395,6 +398,11 @@ static struct cfi_hit *computed_way_at(const struct computed *computed, uint32_t
 	return &computed->work->ways[hash_slot(offset, COMPUTED_WAYS)];
 }
 
+static struct cfi_hit *computed_guess_at(const struct computed *computed, uint32_t offset)
+{
+	return &computed->work->guesses[hash_slot(offset, COMPUTED_GUESSES)];
+}
+
 /* Creates work->way_out. Returns false if there is none for this code, or if memory is out. */
 static bool computed_has_way_out(struct computed *computed)
 {
@@ -408,27 +416,33 @@ static bool computed_has_way_out(struct computed *computed)
 /*
  * Follows the code behind OFFSET to a return. CALLED: a return address is one byte behind OFFSET.
  * LAST: nothing else will tell the caller, so ways behind jumps count, too. Returns false if no way
- * leads there. *MISSING then tells whether code was missing.
+ * leads there. *MISSING then tells whether code was missing. While code of other ways is missing, a
+ * way behind a jump is a guess: it is kept apart, and the result is false.
  */
 static bool computed_find_way(struct computed *computed, uint32_t offset, bool called, bool last,
 			      bool *missing)
 {
 	struct computed_work *work = computed->work;
 	struct cfi_hit *hit = computed_way_at(computed, offset);
-	bool found;
 	struct cfi_rule rule;
+	uint32_t number;
+	bool waits;
 
 	*missing = false;
 	if (hit->offset == offset)
 		return hit->rule;
 	if (!computed_has_way_out(computed))
 		return false;
-	found = way_out_find(work->way_out, computed->base + offset + called, called, last, &rule,
-			     missing);
-	if (found || (last && !*missing))
-		*hit = (struct cfi_hit){ offset,
-					 found ? cfi_builder_number(&work->rules, &rule) : 0 };
-	return found;
+	number = way_out_find(work->way_out, computed->base + offset + called, called, last, &rule,
+			      missing)
+			 ? cfi_builder_number(&work->rules, &rule)
+			 : 0;
+	waits = *missing && computed->source.turn;
+	if (number && waits)
+		*computed_guess_at(computed, offset) = (struct cfi_hit){ offset, number };
+	else if (number || (last && !*missing))
+		*hit = (struct cfi_hit){ offset, number };
+	return number && !waits;
 }
 
 /*
@@ -452,7 +466,7 @@ static bool computed_read(struct computed *computed, uint32_t offset, bool calle
 		return computed_find_way(computed, offset, called, true, &missing);
 	}
 	if (computed_find_way(computed, offset, called, was_read, &missing) || was_read)
-		return true;
+		return !was_read || !missing;
 	if (!missing && computed_find_bounds(computed, address, &start, &end) &&
 	    computed_read_function(computed, address, start, end, true))
 		return true;
@@ -523,6 +537,7 @@ static __attribute__((noinline)) uint32_t
 computed_read_rule(struct computed *computed, uint32_t offset, bool called, struct cfi_hit *hit)
 {
 	const struct cfi_hit *way = computed_way_at(computed, offset);
+	const struct cfi_hit *guess = computed_guess_at(computed, offset);
 	uint32_t rule;
 
 	if (!computed_is_known(computed, offset) || way->offset != offset)
@@ -533,6 +548,8 @@ computed_read_rule(struct computed *computed, uint32_t offset, bool called, stru
 	if (!rule && called && computed_has_way_out(computed) &&
 	    way_out_ends_thread(computed->work->way_out, computed->base + offset + 1))
 		rule = cfi_builder_number(&computed->work->rules, &cfi_rule_outermost);
+	if (!rule && way->offset != offset && guess->offset == offset)
+		return guess->rule;
 	if (rule || !computed->source.turn || computed_is_known(computed, offset))
 		*hit = (struct cfi_hit){ offset, rule };
 	return rule;

@@ -57,6 +57,7 @@ struct way_state {
 	unsigned n_slots;
 	int32_t least; /* bytes from the stack pointer at the address to the CFA; a lower bound */
 	int32_t odd;   /* that distance modulo WAY_ALIGNMENT; -1: not known */
+	bool jumped;   /* the way went on behind a jump to an unknown address */
 };
 
 struct way {
@@ -73,7 +74,7 @@ struct way_chunk {
 
 /* The rule of the returns that were found. */
 struct way_result {
-	bool found, contradicts;
+	bool found, contradicts, jumped;
 	struct cfi_rule rule;
 };
 
@@ -353,8 +354,10 @@ static void way_return(struct way_out *way_out, const struct way_state *state)
 	result = &way_out->results[well];
 	result->contradicts |= result->found &&
 			       (rule.reg != result->rule.reg || rule.offset != result->rule.offset);
-	if (!result->found)
+	if (!result->found) {
 		result->rule = rule;
+		result->jumped = state->jumped;
+	}
 	result->found = true;
 }
 
@@ -402,6 +405,13 @@ static bool way_has_popped(const struct way_state *state)
 	return sp->reg != REG_SP || sp->offset > 0;
 }
 
+/* WAY goes on at NEXT, behind a jump to an unknown address. */
+static void way_jump(struct way_out *way_out, struct way *way, uint64_t next)
+{
+	way->state.jumped = true;
+	way_push(way_out, next, way->calls + WAY_JUMP_CALLS, &way->state);
+}
+
 /* Follows WAY up to a return, a call, or where it is not known how control goes on. */
 static void way_follow(struct way_out *way_out, struct way *way)
 {
@@ -434,7 +444,7 @@ static void way_follow(struct way_out *way_out, struct way *way)
 			if (instruction.target || way_has_popped(&way->state))
 				way_return(way_out, &way->state);
 			else if (way_out->behind_jumps && !way_ends_at(way_out, next))
-				way_push(way_out, next, way->calls + WAY_JUMP_CALLS, &way->state);
+				way_jump(way_out, way, next);
 			return;
 		case INSTRUCTION_TRAP:
 		case INSTRUCTION_END:
@@ -507,6 +517,7 @@ bool way_out_find(struct way_out *way_out, uint64_t address, bool called, bool b
 	const struct way_result *result;
 	struct way way;
 	unsigned calls = WAY_MAX_CALLS;
+	bool found;
 
 	for (unsigned i = 0; i < WAY_REGISTERS; i++)
 		if (!called || !(instruction_call_lost >> i & 1))
@@ -521,8 +532,9 @@ bool way_out_find(struct way_out *way_out, uint64_t address, bool called, bool b
 		if (way_out->results[true].found)
 			calls = way.calls;
 	}
-	*missing = way_out->missing;
 	result = &way_out->results[way_out->results[true].found];
+	found = result->found && !result->contradicts;
+	*missing = way_out->missing && (!found || result->jumped);
 	*rule = result->rule;
-	return result->found && !result->contradicts;
+	return found;
 }

@@ -28,7 +28,8 @@ size_t way_out_memory_bytes(void);
  * BEHIND_JUMPS: if no other way leads to a return, follows the code behind jumps to unknown
  * addresses, too. There stands another case of the switch, with the same frame. Returns false if no
  * way leads to a return, or if two ways contradict each other. *MISSING: code was missing, so a
- * later try may find a rule.
+ * later try may find a rule. That is said of a rule from behind such a jump, too: the missing code
+ * may lead to a return without a jump.
  */
 bool way_out_find(struct way_out *way_out, uint64_t address, bool called, bool behind_jumps,
 		  struct cfi_rule *rule, bool *missing);

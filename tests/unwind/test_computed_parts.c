@@ -456,6 +456,55 @@ static void test_far_end(void)
 	computed_destroy(computed);
 }
 
+#define HIDDEN 0x200 /* offset of the code that is missing in the first turn */
+
+static uint64_t turn_of_hidden(void *context)
+{
+	return *(const uint64_t *)context;
+}
+
+/* 1000: je 1200; jmp *%rax; pop %rbx; pop %rbp; ret .. 1200: pop %rbx; ret */
+static size_t read_hidden(void *context, uint64_t address, void *buffer, size_t size_bytes)
+{
+	static const uint8_t bytes[HIDDEN + 2] = {
+		0x0f, 0x84, 0xfa, 0x01, 0, 0, 0xff, 0xe0, 0x5b, 0x5d, 0xc3, [HIDDEN] = 0x5b, 0xc3,
+	};
+	uint64_t end = turn_of_hidden(context) < 2 ? HIDDEN : sizeof(bytes), at = address - PLACE;
+	uint64_t n = at < end ? end - at : 0;
+
+	n_reads++;
+	n = n < size_bytes ? n : size_bytes;
+	memcpy(buffer, bytes + at, n);
+	return n;
+}
+
+static bool find_no_function(void *context, uint64_t address, uint64_t *start, uint64_t *end)
+{
+	(void)context, (void)address, (void)start, (void)end;
+	return false;
+}
+
+/* The rule behind a jump is a guess until it is known that no way without a jump returns. */
+static void test_guess_ends(void)
+{
+	uint64_t turn = 1;
+	const struct code_source source = { .read = read_hidden,
+					    .find_function = find_no_function,
+					    .turn = turn_of_hidden,
+					    .context = &turn };
+	struct computed *computed;
+	unsigned before;
+
+	elf_tables_fatal(computed_create(&source, PLACE, PLACE + HIDDEN + 2, &computed));
+	check_step(computed, "a guess behind a jump while code is missing", PLACE, 2);
+	before = n_reads;
+	check_step(computed, "the guess again in its turn", PLACE, 2);
+	check(n_reads == before, "the guess is not made again in its turn");
+	turn = 2;
+	check_step(computed, "a way without a jump, once its code is there", PLACE, 1);
+	computed_destroy(computed);
+}
+
 int main(void)
 {
 	test_part_begins_with_end();
@@ -473,5 +522,6 @@ int main(void)
 	test_beyond_code(1ULL << 62);
 	test_huge_function();
 	test_far_end();
+	test_guess_ends();
 	return tap_done();
 }

@@ -122,10 +122,18 @@ static void test_jumps(void)
 {
 	/* mov %rbx,%rdi; jmp *%rax; pop %rbx; pop %rbp; ret */
 	const struct made_code code = CODE(0x48, 0x89, 0xdf, 0xff, 0xe0, 0x5b, 0x5d, 0xc3);
+	const struct made_code hidden =
+		CODE(0x0f, 0x84, 0xfa, 0x01, 0, 0, 0xff, 0xe0, 0x5b, 0x5d, 0xc3);
+	struct cfi_rule rule = { .kind = RULE_NONE };
+	bool found, missing;
 
 	check_no_rule(code, false, false, "behind a switch");
 	behind_jumps = true;
 	check_rule(code, false, REG_RSP, 24, "behind a switch, as a last resort");
+	/* je beyond the code; jmp *%rax; pop %rbx; pop %rbp; ret */
+	found = find(hidden, PLACE, false, &rule, &missing);
+	check(found && rule.offset == 24 && missing,
+	      "behind a switch, while code without a switch is missing: it is said");
 	/* je to the second return; jmp *%rax; pop %rbx; pop %rbp; ret; pop %rbx; ret */
 	check_rule(CODE(0x74, 0x05, 0xff, 0xe0, 0x5b, 0x5d, 0xc3, 0x5b, 0xc3), true, REG_RSP, 16,
 		   "a way that passes no such jump counts");
