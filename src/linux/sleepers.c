@@ -54,7 +54,7 @@ struct sleepers {
 	size_t n_not_kept;   /* tasks of this pass that did not fit into NOW */
 	bool in_pass;        /* a pass has begun */
 	uint64_t next_pid;
-	/* when this pass and the previous one began; 0 if there was none */
+	/* times at which this pass and the previous one began; 0: there was none */
 	uint64_t pass_ns, before_ns;
 	/* the leaf of the tree at which the pass is */
 	uint64_t leaf[XARRAY_NODE_SLOTS], leaf_first, leaf_end;

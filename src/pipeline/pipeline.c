@@ -653,7 +653,10 @@ static void pipeline_hurry(struct pipeline *pipeline)
 	pipeline_wake(pipeline);
 }
 
-/* Whether files get what was sampled. Then it is resolved first, unless that takes too long. */
+/*
+ * Whether files are written from the samples. Then all samples are resolved before the end, unless
+ * that takes too long.
+ */
 static bool pipeline_has_results(const struct pipeline *pipeline)
 {
 	const struct options *options = pipeline->options;
@@ -673,7 +676,7 @@ void pipeline_begin_stop(struct pipeline *pipeline)
 		pipeline_hurry(pipeline);
 }
 
-/* Waits for the resolver's end, which empties the ring before, until there is no more time. */
+/* Waits until the resolver has emptied the ring and ended, or the time for that is over. */
 static void pipeline_join_resolver(struct pipeline *pipeline)
 {
 	const struct timespec nap = { .tv_nsec = PIPELINE_NAP_NS };

@@ -248,7 +248,7 @@ static void sampler_touch(struct sampler *sampler, char *room, unsigned n)
 	sampler->n_touched = n;
 }
 
-/* Before the look of a tick that gives a sample, for which ROOM is: does what takes long. */
+/* Does what takes long, before the look of a tick whose sample goes into ROOM. */
 static void sampler_prepare(struct sampler *sampler, char *room)
 {
 	sampler_touch(sampler, room, sampler->n_wanted ? sampler->n_wanted : 1);
@@ -282,7 +282,7 @@ static bool sampler_poll_lag(struct sampler *sampler)
 	return true;
 }
 
-/* What each vCPU stands for that was read, if others were left out. */
+/* The weight of each vCPU that was read, if others that it stands for were left out. */
 static uint32_t sampler_weigh_vcpu(const struct sampler *sampler)
 {
 	uint64_t weight = (uint64_t)sampler->head.weight * sampler->n_awake / sampler->n_wanted;

@@ -63,13 +63,13 @@ struct broker {
 	struct starter starter;
 	struct helper watches[STARTER_MAX_RUNS]; /* processes that look at the host */
 	size_t n_grants;
-	bool dropped; /* a grant, and with it what its domain had used */
+	bool dropped; /* a grant was dropped, and with it what its domain had used */
 	struct broker_grant grants[BROKER_MAX_GRANTS];
 };
 
 /* --- which questions are allowed -------------------------------------------------------------- */
 
-/* What a run has on the command line, so that main needs the answer to a question. */
+/* What the command line must ask for, so that main may have the answer to a question. */
 enum broker_need {
 	BROKER_NEEDS_GUESTS = 1 << 0,     /* live guests, not a recording */
 	BROKER_NEEDS_CHOICE = 1 << 1,     /* guests that are chosen while xtop runs */

@@ -31,7 +31,7 @@
 /* --- system calls ----------------------------------------------------------------------------- */
 
 /* clang-format off */
-/* For all of them: what is open, memory, time and the process itself. */
+/* Calls for processes of all kinds: what is open, memory, time and the process itself. */
 static const int root_sandbox_calls[] = {
 	CALL(read), CALL(write), CALL(writev), CALL(close), CALL(ioctl), CALL(munmap),
 	CALL(mremap), CALL(madvise), CALL(brk), CALL(futex), CALL(set_robust_list), CALL(rseq),
@@ -90,7 +90,7 @@ static const uint32_t root_sandbox_broker_prctls[] = {
 };
 /* clang-format on */
 
-/* O_RDWR is there for Xen's devices. */
+/* Flags that open() may not have: no file is made or emptied. Xen's devices need O_RDWR. */
 #define ROOT_SANDBOX_CREATES (O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
 
 #define ROOT_SANDBOX_TYPE 0xfU /* SOCK_TYPE_MASK of Linux include/linux/net.h */

@@ -25,22 +25,25 @@
 #include "xtop/sample/control.h"
 #include "xtop/sample/ring.h"
 
-#define STARTER_END_MS 1000 /* for its end when all runs have ended */
-/* For an answer: a run takes 4 s to end at most, and main waits for the broker for 10 s. */
+#define STARTER_END_MS 1000 /* how long the starter may take to end once all runs have ended */
+/*
+ * How long the broker waits for an answer: a run takes 4 s to end at most, and main waits for the
+ * broker for 10 s.
+ */
 #define STARTER_WAIT_S 8
 
 enum starter_act { STARTER_START, STARTER_STOP, STARTER_STOP_ALL, STARTER_ADD_PAUSE };
 
 struct starter_request {
 	enum starter_act act;
-	uint32_t number;            /* STARTER_STOP: of the run */
-	struct starter_order order; /* STARTER_ADD_PAUSE: domid and pause */
+	uint32_t number;            /* STARTER_STOP: the number of the run that ends */
+	struct starter_order order; /* STARTER_ADD_PAUSE needs only its domid and pause */
 };
 
 struct starter_reply {
 	bool failed;
 	char message[512]; /* if it failed */
-	uint32_t number;   /* STARTER_START: of the run */
+	uint32_t number;   /* STARTER_START: the number of the run that has begun */
 	uint64_t cpu_ns;
 };
 
@@ -138,7 +141,7 @@ static struct xtop_error *starter_begin(struct starter_process *process,
 
 	if (error)
 		return error;
-	/* This guest was picked on the screen. Main has done this for the guests of -d. */
+	/* Main has undone old pauses of guests of -d; a guest picked on the screen may have one. */
 	error_destroy(guest_undo_pause(order->info.uuid, false, &note));
 	return starter_fork_run(process, order, fds, *runp);
 }

@@ -123,8 +123,9 @@ static bool cfi_return_is_plain(const struct cfi_machine *machine, const struct 
 }
 
 /*
- * Whether x86-64 code saves registers in which values are passed to code that catches. The last
- * rows of such a function, whose CFA is not rbp's, lead to that code.
+ * Whether x86-64 code saves the registers in which values are passed to code that catches an
+ * exception. The last rows of such a function, whose CFA is not computed from rbp, lead to the code
+ * that catches.
  */
 static bool cfi_is_eh_return(const struct cfi_state *state)
 {
@@ -222,10 +223,9 @@ static void cfi_compiler_deinit(struct cfi_compiler *compiler)
 }
 
 /*
- * Whether FDE is of a program's entry point, and says of some instruction that there is no caller.
- * Then there is none at the other instructions either: _start may say so only after its first
- * instructions. An entry point alone proves nothing, because in old shared libraries it is where
- * the code begins.
+ * Whether FDE describes a program's entry point, and says that one of its instructions has no
+ * caller. Then the others have none either: _start may say so only after its first instructions.
+ * An entry point alone proves nothing, because in old shared libraries it is where the code begins.
  */
 static bool cfi_begins_chain(struct cfi_compiler *compiler, const struct entry_points *entries,
 			     const struct cfi_fde *fde)

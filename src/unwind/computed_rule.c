@@ -22,7 +22,10 @@ static bool computed_is_preserved(const struct computed_machine *machine, unsign
 	return false;
 }
 
-/* Finds a register from which the CFA is computed, among those with the given PRESERVED. */
+/*
+ * Finds a register from which the CFA is computed: among the registers that called functions keep
+ * if PRESERVED, else among the others.
+ */
 static bool computed_find_cfa(const struct computed_state *state,
 			      const struct computed_machine *machine, bool preserved,
 			      struct cfi_rule *rule)
@@ -52,7 +55,10 @@ static bool computed_has_cfa(const struct computed_state *state,
 	       (sp->kind != slot->place.kind || slot->place.offset >= sp->offset);
 }
 
-/* Finds the stack word that has the CFA, in a frame that was aligned. PRESERVED as above. */
+/*
+ * Finds the stack word that has the CFA, in a frame that was aligned, and a register that leads to
+ * the word: one that called functions keep if PRESERVED, else another one.
+ */
 static bool computed_find_cfa_word(const struct computed_state *state,
 				   const struct computed_machine *machine, bool preserved,
 				   struct cfi_rule *rule)

@@ -67,7 +67,7 @@ bool cursor_peek_short(struct cursor *cursor, uint64_t address, uint64_t *words,
 	return cursor_widen(cursor_peek_bytes(cursor, address, n * sizeof(uint32_t)), words, n);
 }
 
-/* No frame is longer: a caller further away is none. */
+/* Limit for the size of a frame. What seems to be a caller further away is no caller. */
 #define CURSOR_FRAME_MAX_BYTES (1 << 20)
 
 enum unwind_step cursor_step_to(struct cursor *cursor, const struct runtime_caller *caller)

@@ -180,9 +180,10 @@ static void flow_end_call(struct flow *flow, uint32_t call)
 
 /*
  * A call that never returns may follow arguments on the stack, which nobody then takes away. If
- * only a table of jumps leads to the code behind it, that code seems to have these words on its
- * stack, up to where it meets a path that has not. So of two depths the deeper one is wrong. Notes
- * that the first call at this depth never returns. Returns false if it is not known.
+ * only a table of jumps leads to the code behind that call, the code seems to have these words on
+ * its stack, until its path meets another path without them. So of two depths the deeper one is
+ * wrong. Notes that the first call at this depth never returns. Returns false if that call is not
+ * known.
  */
 static bool flow_end_deeper(struct flow *flow, const struct flow_op *op, uint32_t number)
 {

@@ -19,8 +19,8 @@
 #include "xtop/base/hash.h"
 
 #define WAY_WORD_BYTES      8
-#define WAY_ALIGNMENT       16 /* the stack pointer's at a call: psABI AMD64 §3.2.2 */
-#define WAY_LEAST_CALLED    16 /* at least, from the stack pointer at a call to the CFA */
+#define WAY_ALIGNMENT       16 /* alignment of the stack pointer at a call: psABI AMD64 §3.2.2 */
+#define WAY_LEAST_CALLED    16 /* least bytes from the stack pointer at a call to the CFA */
 #define WAY_REGISTERS       REG_PC
 #define WAY_MAX_SLOTS       8    /* stack words that a way has written and may read again */
 #define WAY_MAX_WAYS        128  /* ways that wait to be followed */
@@ -39,7 +39,7 @@
 enum way_kind {
 	WAY_LOST,     /* not known */
 	WAY_REGISTER, /* the value of `reg` at the address, plus the offset */
-	WAY_WORD,     /* the stack word at that sum */
+	WAY_WORD,     /* the stack word at the value of `reg` plus the offset */
 };
 
 struct way_value {

@@ -88,11 +88,14 @@ struct history *pipeline_take_history(struct pipeline *pipeline);
 /* Begins to look at tasks that wait, unless that has begun. Changes nothing in a recording. */
 void pipeline_start_waits(struct pipeline *pipeline);
 /*
- * Begins to look who takes the guest's physical CPUs, unless that has begun. Error: this is no live
- * guest, or the process that looks cannot be started.
+ * Begins to watch which domains take the guest's physical CPUs, unless that has begun. Error: this
+ * is no live guest, or the process that watches cannot be started.
  */
 struct xtop_error *pipeline_start_takers(struct pipeline *pipeline);
-/* Has Xen trace the guest's exits, or, unless the user asked for --exits, no more. */
+/*
+ * ON: has Xen trace the guest's exits. Otherwise ends that trace, unless the user asked for it by
+ * --exits.
+ */
 struct xtop_error *pipeline_trace(struct pipeline *pipeline, bool on);
 /* TIME_NS of the samples' clock as ns since 1970; 0 if that is not known. */
 uint64_t pipeline_wall_ns(const struct pipeline *pipeline, uint64_t time_ns);

@@ -102,7 +102,7 @@ void control_close(struct control *control); /* undoes control_adopt() */
  * writes.
  */
 void control_set_budget_limit(double share);
-/* Bounds control_get_rate() in that way: it is at most HZ. */
+/* As control_set_budget_limit(), for the rate: control_get_rate() is at most HZ. */
 void control_set_rate_limit(double hz);
 /*
  * SPENT: an earlier sampler may have used the credit that was saved up, so the next sampler of this

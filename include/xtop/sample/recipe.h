@@ -42,7 +42,7 @@ struct recipe {
 	uint8_t n_loads;   /* pointers that are followed to reach the first node; at least 1 */
 	uint8_t n_words;   /* words that are copied of each node */
 	uint8_t shape;     /* enum recipe_shape */
-	uint16_t next;     /* offsets and distances are multiples of 8 */
+	uint16_t next;     /* offset of the next node's address; offsets are multiples of 8 */
 	/* Each offset is added to `base` or to the pointer before; the next pointer lies there. */
 	uint16_t loads[RECIPE_MAX_LOADS];
 	uint16_t words[RECIPE_MAX_WORDS]; /* offsets of the words that are copied */

@@ -21,11 +21,11 @@
 #define TAKERS_MAX        64 /* domains that are told apart */
 #define TAKERS_OF_VCPU    3  /* takers that a vCPU names */
 #define TAKERS_CPUS_BYTES 40 /* "0-3,8"; longer lists are cut */
-/* In place of a domid. Xen 4.17 public/xen.h: DOMID_IDLE, DOMID_INVALID. */
+/* Numbers of takers that are no domain. Xen 4.17 public/xen.h: DOMID_IDLE, DOMID_INVALID. */
 #define TAKER_XEN    0x7fff /* Xen itself, or nobody: the CPU was idle */
 #define TAKER_OTHERS 0x7ff4 /* domains that have no row of their own */
 
-/* A figure: decayed, and since start. */
+/* A figure of live time, decayed, and of all time since the start. */
 struct taken {
 	double live, total;
 };
@@ -68,10 +68,10 @@ struct takers_table {
 	uint64_t span_ns;              /* from the first look to the last */
 	uint64_t cpu_ns;               /* CPU time that the looks took */
 	uint64_t refused;              /* looks that Xen refused */
-	struct host_schedule schedule; /* the guest's */
+	struct host_schedule schedule; /* how Xen schedules the guest */
 	struct taken_pool pool;
 	struct taken steal; /* the part of a vCPU's time that it waited, as a mean of all vCPUs */
-	uint32_t domid;     /* the guest's */
+	uint32_t domid;     /* the guest's number */
 	uint32_t n_takers, n_vcpus;
 	struct taker takers[TAKERS_MAX]; /* by share, the largest live one first */
 	struct taken_vcpu vcpus[GUEST_MAX_VCPUS];

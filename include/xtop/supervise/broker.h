@@ -42,17 +42,17 @@ struct broker_settings {
 	sampler_run_fn *run;
 	const char *const *domains; /* names of domains, from the command line */
 	size_t n_domains;           /* 0: all domains are allowed */
-	const char *const *endings; /* names on the screen end in one of them; NULL ends the list */
+	const char *const *endings; /* allowed endings of files named on the screen; ends in NULL */
 	const char *files[BROKER_MAX_FILES]; /* results that main may ask to remove; NULL: none */
 	const char *cache;          /* folder of guest_open_cache()'s files; NULL: no cache */
 	bool no_domains;            /* no domain is allowed: a recording is played */
 	bool neighbours;            /* main may ask who takes a guest's physical CPUs */
-	bool exits;                 /* main may have Xen trace */
-	bool news;                  /* main may have a service manager told about its state */
+	bool exits;                 /* main may have Xen trace exits */
+	bool news;                  /* main may send its state to a service manager */
 	bool has_screen;            /* main may ask for files that the user names on the screen */
-	double budget;  /* the most that a sampler may take, even if control says more */
-	double rate_hz; /* the most that a sampler may sample, even so; 0: RATE_MAX_HZ */
-	bool shared;   /* also sample domains that another xtop samples */
+	double budget;  /* limit of a sampler's budget, whatever main writes into control */
+	double rate_hz; /* limit of a sampler's rate, whatever main writes; 0: RATE_MAX_HZ */
+	bool shared;    /* domains that another xtop samples are sampled, too */
 };
 
 /* Call it before the first thread starts. SETTINGS, and what it points to, outlive the run. */
@@ -62,8 +62,8 @@ void broker_stop(void);
 /* False if the broker was killed, or has left a question unanswered for seconds. Any thread. */
 bool broker_is_alive(void);
 /*
- * Opens a file that the user names on the screen. Removes a file if it is empty and was opened so,
- * or is one of settings->files.
+ * Opens files that the user names on the screen. Removes such a file if it is empty, and any empty
+ * file of settings->files.
  */
 extern const struct output_opener broker_opener;
 
@@ -94,13 +94,16 @@ bool guest_get_registers(const struct guest_info *info, unsigned vcpu, struct re
  * rights. A domid or a UUID is looked up without xenstore.
  */
 struct xtop_error *guest_undo_pause(const char *domain, bool asked, char **notep);
-/* Error: stops cannot be recorded, so guest_undo_pause() will find none. With root's rights. */
+/*
+ * Error: stops cannot be recorded, so guest_undo_pause() will find none. The caller has root's
+ * rights.
+ */
 struct xtop_error *guest_try_record(void);
 
 /* Opens the memory of DOMID, and of no other domain. */
 struct xtop_error *guest_open_memory(uint32_t domid, struct memory **memoryp);
 
-/* Has the service manager told. Without a broker nothing is told. */
+/* Sends NEWS to the service manager. Without a broker nothing is sent. */
 void broker_put_news(const struct notify_news *news);
 
 /* The broker's CPU time when it gave its last answer; 0 if it gave none. Any thread. */
@@ -110,14 +113,14 @@ uint64_t broker_cpu_ns(void);
 int guest_open_cache(uint32_t domid);
 
 /*
- * Starts the process that finds out who takes DOMID's physical CPUs. *SOCKETP: to ask it, by
- * takers_source.h; the process ends when the socket is closed.
+ * Starts the process that finds out who takes DOMID's physical CPUs. takers_source.h asks it
+ * through *SOCKETP; the process ends when that socket is closed.
  */
 struct xtop_error *guest_watch_takers(uint32_t domid, uint64_t half_life_ns, int *socketp);
 
 /*
- * Starts the processes that have Xen trace (trace_watch.h). *SOCKETP: for trace_source.h; tracing
- * ends when the socket is closed.
+ * Starts the processes that have Xen trace (trace_watch.h). trace_source.h reads the trace from
+ * *SOCKETP; tracing ends when that socket is closed.
  */
 struct xtop_error *guest_trace(uint32_t domid, int *socketp);
 

@@ -97,7 +97,7 @@ static void image_find(struct kallsyms_input *input, struct kallsyms **kallsymsp
 	error_destroy(kallsyms_find(input, kallsymsp));
 }
 
-/* The first executable range. If modules lie besides the image, the largest executable range. */
+/* The first executable range. If modules lie beside the image, the largest executable range. */
 static const struct memory_range *image_text(const struct kernel_image *image)
 {
 	const struct memory_range *best = NULL;
@@ -198,7 +198,7 @@ static bool image_is(struct kernel_image *image, bool unsealed)
 	return image_text(image) && image_next_range(image, UINT64_MAX);
 }
 
-/* Reads what is mapped under ROOT where the image mostly is. */
+/* Finds out what is mapped under ROOT at the addresses where the image lies in most guests. */
 static void image_read_near(struct kernel_image *image, struct memory_root root)
 {
 	const struct arch_addresses addresses = arch_get_addresses(root);
@@ -209,8 +209,8 @@ static void image_read_near(struct kernel_image *image, struct memory_root root)
 }
 
 /*
- * Tries the addresses where the image seldom is. Returns false if there are no such addresses, or
- * no image.
+ * Tries the addresses where the image lies in few guests. Returns false if there are no such
+ * addresses, or no image.
  */
 static bool image_try_far(struct kernel_image *image, struct memory_root root)
 {

@@ -45,15 +45,15 @@ struct code_file_reading {
 	uint64_t wasted_bytes;   /* bytes that were searched or copied in vain */
 	uint64_t unpacked_bytes; /* bytes that were unpacked from compressed sections, for names */
 	size_t kept_bytes;   /* memory of the image; 0 for an image of -k, which exists anyway */
-	bool no_path;        /* the image's name is BEFORE or made up */
+	bool no_path;        /* the image's name is an earlier one, or is made up */
 	bool exhausted;      /* CODE_FILE_MAX_READ_BYTES were too few */
 };
 
 /*
  * Reads FILE once: if its format allows that, only what is needed to read the rest later.
  * LACKS_PARTS: it is known that the guest does not have all of it, so that other sources are asked.
- * BEFORE: the name that an earlier reading found; NULL: there is none.
- * The caller has set its identity, inode, file, root and pieces.
+ * BEFORE: the name that an earlier reading found; NULL: there is none. The caller has set FILE's
+ * identity, inode, file, root and pieces.
  */
 void code_file_read(struct code_file_reader *reader, struct guest_file *file, const char *before,
 		    bool lacks_parts, struct code_file_reading *reading);

@@ -73,7 +73,7 @@ bool page_cache_init(struct page_cache *cache, const struct linux_guest *guest, 
 
 /* --- addresses of pages ----------------------------------------------------------------------- */
 
-/* The address under cache->root of the page BEHIND pages behind the first one of FOLIO. */
+/* The address under cache->root of page number BEHIND of FOLIO, whose first page is number 0. */
 static bool page_cache_page_address(const struct page_cache *cache, uint64_t folio, uint64_t behind,
 				    uint64_t *address)
 {

@@ -16,8 +16,8 @@
  */
 static const struct script_interpreter {
 	const char *program; /* begins the file's name: python3.11 */
-	const char *flags;   /* letters without a value; another one may follow */
-	const char *values;  /* letters whose value is the rest, or else the next argument */
+	const char *flags;   /* letters without a value; another letter may follow */
+	const char *values;  /* letters whose value is the argument's rest, or the next argument */
 	const char *names;   /* letters with a value that names the program */
 	const char *texts;   /* letters with the text of a program */
 	const char *value_words, *name_words;
