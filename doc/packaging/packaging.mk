@@ -13,7 +13,7 @@ dist_fishcompletion_DATA = doc/packaging/completion/xtop.fish
 # Worked examples, for those who have no sources.
 examplesdir = $(docdir)/examples
 dist_examples_DATA = $(addprefix doc/examples/,README functions callers tree flame processes vcpus \
-	overhead range baseline annotate waits locks crash domains pair)
+	overhead range baseline annotate waits locks crash domains pair exits neighbours java php)
 # Rules and a dashboard for the metrics of --metrics.
 metricsexamplesdir = $(examplesdir)/metrics
 dist_metricsexamples_DATA = $(addprefix doc/examples/metrics/,alerts.yml dashboard.json prometheus.yml)
