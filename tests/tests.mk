@@ -4,6 +4,8 @@
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 AM_TESTS_ENVIRONMENT = top_srcdir='$(top_srcdir)' top_builddir='$(top_builddir)'; \
 	export top_srcdir top_builddir;
+# What tests/check compiles tests with, but not what they test.
+tests/%.o: override CFLAGS += $(TEST_CFLAGS)
 # Those that take longest begin first, here and in check_PROGRAMS. At the end `make -j` then waits for none of them.
 TESTS = tests/cli/old-linux tests/unwind/arm64 tests/unwind/protected tests/unwind/steps tests/cli/metrics tests/cli/json tests/cli/push tests/cli/diff \
 	$(check_PROGRAMS) tests/rules tests/cli/completion tests/cli/errors tests/cli/libraries tests/cli/lines \
