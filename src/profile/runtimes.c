@@ -162,7 +162,7 @@ static void runtimes_update(struct runtimes *runtimes, struct runtimes_process *
 {
 	bool native = runtime_is_native(process->running.runtime);
 
-	if (!process->ready && (native || sample->control || sample->asleep))
+	if (!process->ready)
 		runtimes_try(process, sample);
 	if (!process->ready || native || process->in_sampler || !sample->control ||
 	    runtimes->hidden)

@@ -142,6 +142,27 @@ static void check_report(void)
 	told_native_deinit(&native);
 }
 
+/*
+ * In a replay no sampler waits for a recipe. It is searched for all the same: names need what the
+ * search has found, such as where functions of PHP have their lines.
+ */
+static void check_replay(void)
+{
+	struct told_native native;
+	struct resolver_counts counts = { 0 };
+	struct sample_vcpu vcpu = { .state = VCPU_RUNNING };
+	struct runtimes_sample sample = { .vcpu = &vcpu,
+					  .memory = live.memory,
+					  .counts = &counts };
+
+	told_native_init(&native, &live);
+	sample.stack = &native.stack;
+	sample.space = native.space;
+	check(runtimes_begin(native.runtimes, &sample) && counts.recipes_refused == 1,
+	      "a replay searches for a recipe: not found without page tables");
+	told_native_deinit(&native);
+}
+
 int main(void)
 {
 	char *const argv[] = { (char *)"python3", (char *)"-c", (char *)program, NULL };
@@ -153,8 +174,10 @@ int main(void)
 	}
 	must(symbols_create(&symbols));
 	if (check(live_process_start(&live, argv), "the program starts")) {
-		if (check(live_process_await(&live, told, sizeof(told)), "the program waits"))
+		if (check(live_process_await(&live, told, sizeof(told)), "the program waits")) {
+			check_replay();
 			check_report();
+		}
 		live_process_end(&live);
 	}
 	symbols_destroy(symbols);
