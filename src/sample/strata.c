@@ -6,10 +6,10 @@
 
 #include <math.h>
 
-#define STRATA_MEAN_S  5   /* the mean cost is taken over so many seconds of ticks */
+#define STRATA_MEAN_S  3.5 /* the mean cost is taken over so many seconds of ticks */
 #define STRATA_RECENT  8   /* the recent cost is taken over so many samples */
 #define STRATA_LEARN   16  /* one stop changes vcpu_ns by 1/16 at least */
-#define STRATA_DEAR    256 /* each stop forgets 1/256 of a dear stop's cost */
+#define STRATA_DEAR    512 /* each stop forgets 1/512 of a dear stop's cost */
 #define STRATA_OUTLIER 4    /* a stop counts as at most this many times the expected cost */
 #define STRATA_OWED_S  5    /* ticks that may be owed, as time */
 #define STRATA_HEAVY   8    /* a sample weighs at most so many times the mean length, */
@@ -61,16 +61,22 @@ double strata_stop_ns(const struct strata *strata)
 
 /* --- learning --------------------------------------------------------------------------------- */
 
-/* Learns from a stop of N vCPUs. One that takes very long, as dom0 lost its CPU, hardly counts. */
+/*
+ * Learns from a stop of N vCPUs. One that takes very long, as dom0 lost its CPU, hardly counts. The
+ * first one, for which nothing is mapped yet, counts only until there is another one.
+ */
 static void strata_learn_stop(struct strata *strata, unsigned n, uint64_t stopped_ns)
 {
 	double vcpu_ns = (double)stopped_ns / (n + 1);
 
 	if (strata->n_learned >= 4)
 		vcpu_ns = budget_min(vcpu_ns, STRATA_OUTLIER * strata->vcpu_ns);
-	if (strata->n_learned < STRATA_LEARN)
+	if (strata->n_learned <= STRATA_LEARN)
 		strata->n_learned++;
-	strata->vcpu_ns += (vcpu_ns - strata->vcpu_ns) / strata->n_learned;
+	if (strata->n_learned <= 2)
+		strata->vcpu_ns = strata->dear_ns = vcpu_ns;
+	else
+		strata->vcpu_ns += (vcpu_ns - strata->vcpu_ns) / (strata->n_learned - 1);
 	strata->dear_ns += (strata->vcpu_ns - strata->dear_ns) / STRATA_DEAR;
 	strata->dear_ns = budget_max(strata->dear_ns, vcpu_ns);
 }
@@ -161,12 +167,15 @@ static void strata_begin(struct strata *strata, double length, uint64_t rest)
 	strata->rest = strata->length - 1 - before;
 }
 
-/* For how many ticks of its own stratum a sample stands. The others are owed. */
+/*
+ * For how many ticks of its own stratum a sample stands. The others are owed. After the first stop
+ * nobody knows yet how long strata will be, so the next one's sample stands for a single tick.
+ */
 static uint64_t strata_weigh(const struct strata *strata, const struct strata_limits *limits)
 {
 	double most;
 
-	if (strata->length == 1)
+	if (strata->length == 1 || strata->n_learned == 1)
 		return 1;
 	most = budget_max(STRATA_HEAVY * budget_max(strata->even, limits->stride),
 			  STRATA_HEAVY_S * 1e9 / (double)limits->period_ns);

@@ -56,7 +56,7 @@ struct strata {
 	unsigned most; /* vCPUs that the next stop reads at most; the rest is left out at random */
 	double vcpu_ns;     /* a stop of N vCPUs is expected to take N + 1 times this */
 	double dear_ns;     /* a dear stop of N vCPUs takes N + 1 times this */
-	unsigned n_learned; /* stops from which vcpu_ns was learned, up to STRATA_LEARN */
+	unsigned n_learned; /* stops that were seen, up to one more than STRATA_LEARN */
 	/*
 	 * The mean of this number over the ticks of the last seconds, and over the last few
 	 * samples: vCPUs in a sample, plus 1; 0 for a sample without a stop.

@@ -121,7 +121,8 @@ static void check_missed(void)
  * SURPRISE_NS: so much longer a stop may take than the dearest before. What one minute uses depends
  * on where the samples fall, so the use is the mean of some minutes.
  */
-static void check_change(const char *what, unsigned n_vcpus, double budget, double surprise_ns)
+static void check_change(const char *what, unsigned n_vcpus, double phase_s, double budget,
+			 double surprise_ns)
 {
 	uint64_t first_seed = seed;
 	struct made made;
@@ -129,31 +130,31 @@ static void check_change(const char *what, unsigned n_vcpus, double budget, doub
 
 	for (; seed < first_seed + CHANGE_MINUTES; seed++) {
 		/* While one of 64 vCPUs runs, the budget pays more than 400 Hz. */
-		run(&made, n_vcpus, 0.3, n_vcpus > 32 ? 1500 : 400, budget, 60);
+		run(&made, n_vcpus, phase_s, n_vcpus > 32 ? 1500 : 400, budget, 60);
 		used += (double)made.used_ns / (budget * 57e9) / CHANGE_MINUTES;
 		most = fmax(most, (double)made.most_span_ns / span_ns);
 	}
 	seed = first_seed;
 	next = (struct made){ .pause_ns = 0 };
-	check(used >= 0.85, "%s: %u vCPUs use %.1f %% of %g %%", what, n_vcpus, 100 * used,
-	      100 * budget);
+	check(used >= 0.85, "%s: %u vCPUs, phases of %g s, use %.1f %% of %g %%", what, n_vcpus,
+	      phase_s, 100 * used, 100 * budget);
 	check(most <= 1 + surprise_ns / span_ns, "%s: %.1f %% of the budget in the 10 s with most",
 	      what, 100 * most);
 }
 
 /* Stops do not always cost what they did. */
-static void check_changes(unsigned n_vcpus)
+static void check_changes(unsigned n_vcpus, double phase_s)
 {
 	double all_ns = STOP_NS + n_vcpus * VCPU_NS, budget = 50 * all_ns / (double)BUDGET_SPAN_NS;
 
 	next = (struct made){ .cold_ns = (uint64_t)(5 * all_ns) };
-	check_change("cold start", n_vcpus, budget, 0);
+	check_change("cold start", n_vcpus, phase_s, budget, 0);
 	next = (struct made){ .dear_ns = 1030 * SECOND, .dear = 3 };
-	check_change("stops dearer from second 30 on", n_vcpus, budget * 3, 2 * all_ns);
+	check_change("stops dearer from second 30 on", n_vcpus, phase_s, budget * 3, 2 * all_ns);
 	next = (struct made){ .dear_ns = 1030 * SECOND, .dear = 0.3 };
-	check_change("stops cheaper from second 30 on", n_vcpus, budget, 0);
+	check_change("stops cheaper from second 30 on", n_vcpus, phase_s, budget, 0);
 	next = (struct made){ .noise = 4 };
-	check_change("a stop of 20 takes four times as long", n_vcpus, budget * 2, 0);
+	check_change("a stop of 20 takes four times as long", n_vcpus, phase_s, budget * 2, 0);
 }
 
 /*
@@ -195,6 +196,25 @@ static void check_slow_stop(void)
 	check(worth >= 0.15 * (double)counts.samples, "%" PRIu64 " samples are worth %.0f",
 	      counts.samples, worth);
 	check(counts.given_up > 99, "%" PRIu64 " ticks are in no sample", counts.given_up);
+}
+
+/*
+ * The first stop takes as long as five others: the sample after it, of which nobody knows yet when
+ * it may come, does not rule the profile of the first minute.
+ */
+static void check_cold_start(void)
+{
+	for (unsigned n_vcpus = 1; n_vcpus <= 64; n_vcpus *= 8) {
+		double all_ns = STOP_NS + n_vcpus * VCPU_NS, worth;
+		struct made made;
+
+		next = (struct made){ .cold_ns = (uint64_t)(5 * all_ns) };
+		run(&made, n_vcpus, 0.02, 99, 50 * all_ns / (double)BUDGET_SPAN_NS, 60);
+		worth = effective(&made, n_vcpus);
+		check(worth >= 0.7, "cold start of %u vCPUs: worth %.2f of a constant rate",
+		      n_vcpus, worth);
+	}
+	next = (struct made){ .pause_ns = 0 };
 }
 
 /* A guest that is seldom stopped is looked at all the same: it may go away. */
@@ -264,7 +284,9 @@ int main(void)
 	check_stride(2, 0.3, 40);
 	check_life();
 	for (unsigned v = 0; v < 7; v++)
-		check_changes(n_vcpus[v]);
+		for (size_t p = 0; p < 5; p += 2)
+			check_changes(n_vcpus[v], phases_s[p]);
+	check_cold_start();
 	check_first_minute();
 	check_slow_stop();
 	check_lost();
