@@ -13,19 +13,14 @@
  * HLT ends with an event of Xen's timer, which arrives as an interrupt. Interrupts are on during
  * HLT alone. So the timer is one more hypercall for each HLT, and the interrupt may be an exit, too.
  *
- * Sources: Xen 4.17 public/vcpu.h, public/event_channel.h, public/hvm/params.h; Intel SDM vol. 3A
- * §6.14.1 (gates in 64-bit mode), §6.14.2 (an interrupt that does not change the level keeps its
- * stack).
+ * Source: Intel SDM vol. 3A §6.14.2 (an interrupt that does not change the level keeps its stack).
  */
 #include <stddef.h>
 #include <stdint.h> /* Xen's headers use its types and do not include it */
 #include <xen/xen.h>
-#include <xen/event_channel.h>
-#include <xen/hvm/hvm_op.h>
-#include <xen/hvm/params.h>
-#include <xen/vcpu.h>
 #include <xen/version.h>
 
+#include "timer.h"
 #include "tiny.h"
 
 #define CPUID_LEAF 0x80000002 /* the processor's name */
@@ -33,9 +28,6 @@
 #define PORT       0x3f8
 #define SPIN       20 /* iterations of one unit of work */
 #define HALT_NS    20000
-#define VECTOR     0x40
-#define GATE       0x8e /* an interrupt gate, present */
-#define CODE       0x08 /* the segment of start.S */
 
 #define WORK static __attribute__((noipa))
 
@@ -45,16 +37,6 @@ static struct {
 	uint64_t cpuid, msr, port, call, work, halt;
 } done;
 static uint32_t efer;
-
-static struct gate {
-	uint16_t offset_low, selector;
-	uint8_t stack, type;
-	uint16_t offset_middle;
-	uint32_t offset_high, reserved;
-} idt[VECTOR + 1];
-
-static struct shared_info *shared = (struct shared_info *)shared_info_page;
-static evtchn_port_t timer_port;
 
 /*
  * Without this Xen would deliver the event again. evtchn_upcall_pending of vCPU 0 is the first byte
@@ -98,11 +80,8 @@ WORK void call_xen(void)
 
 WORK void halt(void)
 {
-	struct vcpu_set_singleshot_timer timer = { .timeout_abs_ns = xen_time_ns(0) + HALT_NS };
-
-	shared->vcpu_info[0].evtchn_pending_sel = 0;
-	shared->evtchn_pending[timer_port / 64] = 0;
-	hypercall(__HYPERVISOR_vcpu_op, VCPUOP_set_singleshot_timer, 0, (unsigned long)&timer);
+	timer_clear();
+	timer_set(HALT_NS);
 	asm volatile("sti; hlt; cli" : "+r"(stack_pointer) : : "memory");
 	done.halt++;
 }
@@ -149,44 +128,13 @@ WORK void report(uint64_t n, uint64_t ms)
 	console_flush();
 }
 
-static void load_idt(void)
-{
-	uint64_t offset = (uint64_t)timer_entry;
-	struct {
-		uint16_t limit;
-		uint64_t base;
-	} __attribute__((packed)) pointer = { sizeof(idt) - 1, (uint64_t)idt };
-
-	idt[VECTOR] = (struct gate){ .offset_low = offset,
-				     .selector = CODE,
-				     .type = GATE,
-				     .offset_middle = offset >> 16,
-				     .offset_high = offset >> 32 };
-	asm volatile("lidt %0" : : "m"(pointer));
-}
-
-static void receive_timer(void)
-{
-	struct xen_hvm_param callback = {
-		.domid = DOMID_SELF,
-		.index = HVM_PARAM_CALLBACK_IRQ,
-		.value = (uint64_t)HVM_PARAM_CALLBACK_TYPE_VECTOR << 56 | VECTOR,
-	};
-	struct evtchn_bind_virq bind = { .virq = VIRQ_TIMER };
-
-	load_idt();
-	hypercall(__HYPERVISOR_hvm_op, HVMOP_set_param, (unsigned long)&callback, 0);
-	hypercall(__HYPERVISOR_event_channel_op, EVTCHNOP_bind_virq, (unsigned long)&bind, 0);
-	timer_port = bind.port;
-}
-
 void main(unsigned int vcpu)
 {
 	uint64_t period_ns = 1000000000 / (options.beat_hz ? options.beat_hz : 1000);
 	uint64_t next_ns = xen_time_ns(vcpu), second_ns = next_ns, begin_ns = next_ns, now_ns;
 	uint32_t high;
 
-	receive_timer();
+	timer_receive(timer_entry);
 	asm volatile("rdmsr" : "=a"(efer), "=d"(high) : "c"(EFER));
 	for (uint64_t n = 0;; n++) {
 		heartbeat[vcpu]++;

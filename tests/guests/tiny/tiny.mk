@@ -11,6 +11,7 @@ tiny_kernels = $(tiny_dir)/tiny-fp $(tiny_dir)/tiny-exits $(tiny_dir)/tiny-nofp 
 	$(tiny_dir)/tiny32-fp $(tiny_dir)/tiny32-nofp $(tiny_dir)/tiny32-pae
 tiny_sources = $(tiny_dir)/start.S $(tiny_dir)/boot.c $(tiny_dir)/xen.c \
 	$(tiny_dir)/console.c $(tiny_dir)/graph.c
+tiny_timer = $(tiny_dir)/timer.c $(tiny_dir)/timer.h
 tiny_headers = $(tiny_dir)/tiny.h $(tiny_dir)/long_division.h $(tiny_dir)/tiny.lds
 
 # A name has the type, 4 for four vCPUs, then what is special.
@@ -49,9 +50,10 @@ $(tiny_dir)/tiny-fp: $(tiny_sources) $(tiny_headers)
 		-o $@ $(tiny_inputs)
 
 # With another main().
-$(tiny_dir)/tiny-exits: $(tiny_sources) $(tiny_dir)/exits.c $(tiny_headers)
+$(tiny_dir)/tiny-exits: $(tiny_sources) $(tiny_timer) $(tiny_dir)/exits.c $(tiny_headers)
 	$(AM_V_GEN)$(tiny_link) -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer \
-		-o $@ $(tiny_boot_inputs) $(srcdir)/$(tiny_dir)/exits.c
+		-o $@ $(tiny_boot_inputs) $(srcdir)/$(tiny_dir)/timer.c \
+		$(srcdir)/$(tiny_dir)/exits.c
 
 $(tiny_dir)/tiny-nofp: $(tiny_sources) $(tiny_headers)
 	$(AM_V_GEN)$(tiny_link) -fomit-frame-pointer -o $@ $(tiny_inputs)
@@ -120,5 +122,5 @@ $(tiny_configs): $(tiny_dir)/tiny.cfg.in $(srcdir)/$(tiny_dir)/tiny.mk
 
 noinst_DATA += $(tiny_kernels) $(tiny_configs)
 CLEANFILES += $(tiny_kernels) $(tiny_configs) $(tiny_dir)/tiny32.lds
-EXTRA_DIST += $(tiny_sources) $(tiny_dir)/exits.c $(tiny32_sources) $(tiny_headers) $(tiny_dir)/tiny.cfg.in $(tiny_dir)/tiny.mk \
+EXTRA_DIST += $(tiny_sources) $(tiny_timer) $(tiny_dir)/exits.c $(tiny32_sources) $(tiny_headers) $(tiny_dir)/tiny.cfg.in $(tiny_dir)/tiny.mk \
 	$(tiny_dir)/expected

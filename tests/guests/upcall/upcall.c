@@ -4,28 +4,19 @@
  * kernel runs. It is PVH and has one vCPU. Its files besides this folder's are the tiny guest's.
  *
  * The guest computes in user mode, where the GS base is 0. Its kernel's is a variable's address.
- * Xen's timer sends an event, which arrives as an interrupt with the vector VECTOR. entry.S waits
- * before swapgs, and the kernel waits after it, with interrupts off, for 1 ms together. Then the
- * kernel asks for the next event. A processor delivers nothing during this time. QEMU 7.2 sometimes
+ * Xen's timer sends an event, which arrives as an interrupt (tiny/timer.h). entry.S waits before
+ * swapgs, and the kernel waits after it, with interrupts off, for 1 ms together. Then the kernel
+ * asks for the next event. A processor delivers nothing during this time. QEMU 7.2 sometimes
  * delivers the same interrupt again (tests/lab/README). The CPU is in kernel mode already, so the
  * second entry does no swapgs. If it comes before the first entry's swapgs, the kernel runs on the
  * user's GS base. Linux then dies. This guest counts it and goes on: nothing in it uses GS.
  *
- * Sources: Xen 4.17 public/vcpu.h, public/event_channel.h, public/hvm/params.h; Intel SDM vol. 3A
- * §3.4.5 (descriptors), §6.14.1 (gates in 64-bit mode), §7.7 (task state in 64-bit mode).
+ * Source: Intel SDM vol. 3A §3.4.5 (descriptors), §7.7 (task state in 64-bit mode).
  */
-#include <stdint.h>		/* Xen's headers use its types and do not include it */
-#include <xen/xen.h>
-#include <xen/event_channel.h>
-#include <xen/vcpu.h>
-#include <xen/hvm/hvm_op.h>
-#include <xen/hvm/params.h>
-
+#include "../tiny/timer.h"
 #include "../tiny/tiny.h"
 #include "upcall.h"
 
-#define VECTOR		0x40
-#define GATE_INTERRUPT	0x8e		/* present, interrupts are off in the handler */
 #define BUSY_NS		500000		/* in the handler, after what entry.S waits */
 #define PERIOD_NS	1000000		/* from the handler's end to the next event */
 #define REPORT_NS	500000000
@@ -43,16 +34,7 @@ _Noreturn void enter_user(void (*code)(void), char *stack_top);
 
 void interrupt(uint64_t cs);
 
-struct gate {
-	uint16_t offset_low, selector;
-	uint8_t stack, type;
-	uint16_t offset_middle;
-	uint32_t offset_high, reserved;
-};
-
-static struct gate idt[VECTOR + 1];
-
-/* Null, then those of upcall.h: code, data of user mode, code of user mode, task state. */
+/* Null, code as in start.S, then those of upcall.h: data and code of user mode, task state. */
 static uint64_t gdt[] = { 0, 0x00209b0000000000, 0x0000f30000000000, 0x0020fb0000000000, 0, 0 };
 
 static struct {
@@ -64,7 +46,6 @@ static struct {
 
 static char kernel_stack[STACK_BYTES], user_stack[STACK_BYTES];
 
-static evtchn_port_t timer_port;
 static uint64_t nr_delivered, nr_while_off, nr_user_gs, next_report_ns;
 
 static uint64_t read_msr(uint32_t msr)
@@ -84,25 +65,6 @@ static void busy_until_ns(uint64_t when)
 {
 	while (xen_time_ns(0) < when)
 		;
-}
-
-/* Xen delivers the interrupt only if it has set these flags. */
-static void clear_pending(void)
-{
-	struct shared_info *shared = (struct shared_info *)shared_info_page;
-
-	shared->vcpu_info[0].evtchn_upcall_pending = 0;
-	shared->vcpu_info[0].evtchn_pending_sel = 0;
-	shared->evtchn_pending[timer_port / 64] = 0;
-}
-
-static void set_timer(void)
-{
-	struct vcpu_set_singleshot_timer timer = {
-		.timeout_abs_ns = xen_time_ns(0) + PERIOD_NS,
-	};
-
-	hypercall(__HYPERVISOR_vcpu_op, VCPUOP_set_singleshot_timer, 0, (unsigned long)&timer);
 }
 
 static void report(void)
@@ -127,28 +89,13 @@ void interrupt(uint64_t cs)
 		nr_while_off++;
 		return;
 	}
-	clear_pending();
+	timer_clear();
 	busy_until_ns(xen_time_ns(0) + BUSY_NS);
 	if (xen_time_ns(0) >= next_report_ns) {
 		next_report_ns = xen_time_ns(0) + REPORT_NS;
 		report();
 	}
-	set_timer();
-}
-
-static void load_idt(void)
-{
-	uint64_t offset = (uint64_t)interrupt_entry;
-	struct {
-		uint16_t limit;
-		uint64_t base;
-	} __attribute__((packed)) pointer = { sizeof(idt) - 1, (uint64_t)idt };
-
-	idt[VECTOR] = (struct gate){
-		.offset_low = offset, .selector = KERNEL_CODE, .type = GATE_INTERRUPT,
-		.offset_middle = offset >> 16, .offset_high = offset >> 32,
-	};
-	asm volatile("lidt %0" : : "m" (pointer));
+	timer_set(PERIOD_NS);
 }
 
 /* The kernel's code segment stays the one of start.S. */
@@ -183,20 +130,6 @@ static void open_pages(void)
 	asm volatile("mov %%cr3, %%rax; mov %%rax, %%cr3" : : : "rax", "memory");
 }
 
-static void receive_timer(void)
-{
-	struct xen_hvm_param callback = {
-		.domid = DOMID_SELF,
-		.index = HVM_PARAM_CALLBACK_IRQ,
-		.value = (uint64_t)HVM_PARAM_CALLBACK_TYPE_VECTOR << 56 | VECTOR,
-	};
-	struct evtchn_bind_virq bind = { .virq = VIRQ_TIMER };
-
-	hypercall(__HYPERVISOR_hvm_op, HVMOP_set_param, (unsigned long)&callback, 0);
-	hypercall(__HYPERVISOR_event_channel_op, EVTCHNOP_bind_virq, (unsigned long)&bind, 0);
-	timer_port = bind.port;
-}
-
 static void compute(void)
 {
 	for (volatile uint64_t turns = 0;; turns++)
@@ -207,11 +140,10 @@ void main(unsigned int vcpu)
 {
 	(void)vcpu;
 	load_gdt();
-	load_idt();
 	open_pages();
 	write_msr(MSR_GS_BASE, (uint64_t)&nr_delivered);
 	write_msr(MSR_KERNEL_GS_BASE, 0);
-	receive_timer();
-	set_timer();
+	timer_receive(interrupt_entry);
+	timer_set(PERIOD_NS);
 	enter_user(compute, user_stack + STACK_BYTES);
 }

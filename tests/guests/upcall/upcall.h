@@ -3,7 +3,6 @@
 #ifndef UPCALL_H
 #define UPCALL_H
 
-#define KERNEL_CODE    0x08 /* as in start.S */
 #define USER_RPL       3    /* the privilege level in a selector */
 #define USER_DATA      (0x10 | USER_RPL)
 #define USER_CODE      (0x18 | USER_RPL)

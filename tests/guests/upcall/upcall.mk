@@ -5,11 +5,11 @@
 upcall_dir = tests/guests/upcall
 upcall_sources = $(upcall_dir)/upcall.c $(upcall_dir)/upcall.h $(upcall_dir)/entry.S
 
-$(upcall_dir)/upcall-kernel: $(tiny_sources) $(tiny_headers) $(upcall_sources)
+$(upcall_dir)/upcall-kernel: $(tiny_sources) $(tiny_timer) $(tiny_headers) $(upcall_sources)
 	$(AM_V_GEN)$(MKDIR_P) $(upcall_dir) && $(tiny_link) -fno-omit-frame-pointer -o $@ \
 		$(srcdir)/$(tiny_dir)/start.S $(srcdir)/$(tiny_dir)/boot.c \
 		$(srcdir)/$(tiny_dir)/xen.c $(srcdir)/$(tiny_dir)/console.c \
-		$(srcdir)/$(upcall_dir)/upcall.c $(srcdir)/$(upcall_dir)/entry.S
+		$(srcdir)/$(tiny_dir)/timer.c $(srcdir)/$(upcall_dir)/upcall.c $(srcdir)/$(upcall_dir)/entry.S
 
 $(upcall_dir)/upcall.cfg: $(tiny_dir)/tiny.cfg.in $(srcdir)/$(upcall_dir)/upcall.mk
 	$(AM_V_GEN)$(MKDIR_P) $(upcall_dir); \
