@@ -221,7 +221,8 @@ const char *pprof_tables_string(const struct pprof_tables *tables, uint64_t inde
 	return string->bytes ? tables->text + string->at : NULL;
 }
 
-bool pprof_tables_string_is(const struct pprof_tables *tables, uint64_t index, const char *text)
+static bool pprof_tables_string_is(const struct pprof_tables *tables, uint64_t index,
+				   const char *text)
 {
 	const char *is = pprof_tables_string(tables, index);
 

@@ -70,7 +70,6 @@ void pprof_tables_deinit(struct pprof_tables *tables);
 
 /* The string with that number. NULL: there is none, or it is empty. */
 const char *pprof_tables_string(const struct pprof_tables *tables, uint64_t index);
-bool pprof_tables_string_is(const struct pprof_tables *tables, uint64_t index, const char *text);
 /* The location with that id. NULL: there is none. */
 const struct pprof_item *pprof_tables_find_location(const struct pprof_tables *tables, uint64_t id);
 

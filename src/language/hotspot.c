@@ -30,7 +30,6 @@
 #define MAX_METHOD_BYTES                                                                           \
 	80 /* for a method's name; the class's has the rest of RUNTIME_NAME_BYTES */
 #define STUB_TAG         1ULL /* in runtime_frame.code: a blob that is no method */
-#define MAX_POOL_ENTRIES 65536
 
 enum { EXPORT_STRUCTS, EXPORT_TYPES };
 

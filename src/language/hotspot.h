@@ -116,8 +116,6 @@ uint32_t hotspot_read_number(const struct hotspot_layout *layout, const uint8_t 
 
 /* --- hotspot_lines.c -------------------------------------------------------------------------- */
 
-/* Where the bytecode of DESCRIPTION, a ConstMethod, begins. */
-uint64_t hotspot_find_bytecode(const struct runtime_process *process, uint64_t description);
 /* The place of ADDRESS in the bytecode of DESCRIPTION. False: it is not in there. */
 bool hotspot_find_place(const struct runtime_process *process, uint64_t description,
 			uint64_t address, uint64_t *place);

@@ -25,7 +25,8 @@ static uint16_t hotspot_read_half(const struct runtime_process *process, uint64_
 	return half;
 }
 
-uint64_t hotspot_find_bytecode(const struct runtime_process *process, uint64_t description)
+/* Where the bytecode of DESCRIPTION, a ConstMethod, begins. */
+static uint64_t hotspot_find_bytecode(const struct runtime_process *process, uint64_t description)
 {
 	return description + hotspot_layout_of(process)->sizes[TYPE_CONST_METHOD];
 }

@@ -72,9 +72,6 @@ size_t v8_read_code_frames(const struct runtime_process *process, const struct v
 
 /* --- v8_names.c ------------------------------------------------------------------------------- */
 
-/* Reads the string WORD as UTF-8. Returns false if it is none, or is empty. */
-bool v8_read_string(const struct runtime_process *process, uint64_t word, char *text,
-		    size_t capacity);
 /* Reads name, file and line of SHARED, a SharedFunctionInfo. */
 bool v8_read_shared_name(const struct runtime_process *process, uint64_t shared,
 			 struct runtime_name *name);

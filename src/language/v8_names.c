@@ -111,8 +111,9 @@ static size_t v8_add_text(const struct runtime_process *process, const struct v8
 	return n;
 }
 
-bool v8_read_string(const struct runtime_process *process, uint64_t word, char *name,
-		    size_t capacity)
+/* Reads the string WORD as UTF-8. Returns false if it is none, or is empty. */
+static bool v8_read_string(const struct runtime_process *process, uint64_t word, char *name,
+			   size_t capacity)
 {
 	uint64_t rest[STRING_MAX_DEPTH]; /* strings to add; the next one is last */
 	unsigned depth = 0, steps = 0;

@@ -28,7 +28,6 @@
 
 #define OWNER_FLAGS        7ULL
 #define MUTEX_WAITERS      1ULL
-#define RT_MUTEX_WAITERS   1ULL
 #define RWSEM_WRITER       1ULL
 #define RWSEM_READER_SHIFT 8
 #define RWSEM_OWNER_READER 1ULL

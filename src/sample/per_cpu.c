@@ -50,8 +50,8 @@ bool per_cpu_read_u64(const struct per_cpus *cpus, const struct copier *copier, 
 	return piece_writer_read(&writer, root, base + offset, value) == CUT_NONE;
 }
 
-bool per_cpu_read_u32(const struct per_cpus *cpus, const struct copier *copier, unsigned vcpu,
-		      uint64_t offset, uint32_t *value)
+static bool per_cpu_read_u32(const struct per_cpus *cpus, const struct copier *copier,
+			     unsigned vcpu, uint64_t offset, uint32_t *value)
 {
 	uint64_t half = offset % sizeof(uint64_t), word;
 

@@ -26,13 +26,11 @@ struct per_cpus {
 /* Call this with the registers of every vCPU that was sampled. */
 void per_cpu_learn(struct per_cpus *cpus, unsigned vcpu, const struct registers *regs);
 /*
- * Read the variable of VCPU at OFFSET, a "per-cpu" number of struct linux_stacks. Map pages if
- * necessary. Return false if the variable cannot be read; *VALUE is untouched then.
+ * Reads the variable of VCPU at OFFSET, a "per-cpu" number of struct linux_stacks. Maps pages if
+ * necessary. Returns false if the variable cannot be read; *VALUE is untouched then.
  */
 bool per_cpu_read_u64(const struct per_cpus *cpus, const struct copier *copier, unsigned vcpu,
 		      uint64_t offset, uint64_t *value);
-bool per_cpu_read_u32(const struct per_cpus *cpus, const struct copier *copier, unsigned vcpu,
-		      uint64_t offset, uint32_t *value);
 
 /*
  * Finds the blocked vCPUs whose kernel waits for a spinlock, and sets their state in LOOK to

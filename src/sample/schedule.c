@@ -74,11 +74,6 @@ uint64_t deadline_next(struct deadline *deadline, uint64_t period_ns, uint64_t n
 	return missed + 1;
 }
 
-void deadline_skip(struct deadline *deadline, uint64_t n)
-{
-	deadline->slot_ns += n * deadline->period_ns;
-}
-
 /* --- which ticks give a sample ---------------------------------------------------------------- */
 
 #define TICKS_SLOW_LOOK_NS 600000000 /* TICKS_LOOK_NS while the host's budget makes samples rare */
@@ -206,7 +201,7 @@ bool ticks_sleep(struct ticks *ticks, uint64_t now_ns, uint64_t period_ns, uint6
 	struct deadline *deadline = &ticks->deadline;
 
 	ticks->period_ns = period_ns;
-	deadline_skip(deadline, n_skipped);
+	deadline->slot_ns += n_skipped * deadline->period_ns;
 	ticks->n_missed = deadline_next(deadline, period_ns, now_ns);
 	ticks->counts->missed += ticks->n_missed;
 	control_set_next(ticks->control, deadline->at_ns);

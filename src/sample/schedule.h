@@ -54,8 +54,6 @@ uint64_t deadline_draw_seed(void);
  * now.
  */
 uint64_t deadline_next(struct deadline *deadline, uint64_t period_ns, uint64_t now_ns);
-/* The next N deadlines will not be met. */
-void deadline_skip(struct deadline *deadline, uint64_t n);
 
 struct ticks {
 	struct control *control; /* for the rate, the budget, and whether xtop quits */
