@@ -22,6 +22,8 @@
 #define LIST(field)    .kind = OPTION_LIST, .offset = AT(field), .count_offset = AT(n_##field)
 #define NUMBER(field, least, most) \
 	.kind = OPTION_NUMBER, .offset = AT(field), .min = (least), .max = (most)
+#define TEXT(token)    #token
+#define TEXT_OF(name)  TEXT(name) /* the value of a constant in quotes */
 
 const char *const option_groups[N_OPTION_GROUPS] = {
 	[OPTIONS_LOOK] = "Look at guests",
@@ -102,11 +104,8 @@ const struct option_spec option_specs[] = {
 	{ .name = "waits",
 	  .group = OPTIONS_LOOK,
 	  .argument = "HZ",
-	  .kind = OPTION_NUMBER,
-	  .bare = "2",
-	  .offset = AT(waits_hz),
-	  .min = OS_WAITS_MIN_HZ,
-	  .max = OS_WAITS_MAX_HZ,
+	  NUMBER(waits_hz, OS_WAITS_MIN_HZ, OS_WAITS_MAX_HZ),
+	  .bare = TEXT_OF(OPTIONS_WAITS_HZ),
 	  .allowed = "1 to 10 looks per second",
 	  .help = "also look at waiting tasks, 1 to 10 Hz (default 2)" },
 	{ .name = "neighbours",
