@@ -57,7 +57,7 @@ static bool fetcher_send(const struct fetcher_reply *reply, int fd)
 	return wire_send(fetcher.socket, reply, sizeof(*reply), &fd, fd >= 0 ? 1 : 0);
 }
 
-bool fetcher_go_on(uint64_t done_bytes, uint64_t total_bytes)
+bool fetcher_send_progress(uint64_t done_bytes, uint64_t total_bytes)
 {
 	struct fetcher_reply reply = { .answer = FETCHER_PROGRESS,
 				       .done_bytes = done_bytes,
@@ -78,7 +78,8 @@ bool fetcher_go_on(uint64_t done_bytes, uint64_t total_bytes)
 static int fetcher_progress(struct debuginfod_client *client, long done, long total)
 {
 	(void)client;
-	return !fetcher_go_on(done > 0 ? (uint64_t)done : 0, total > 0 ? (uint64_t)total : 0);
+	return !fetcher_send_progress(done > 0 ? (uint64_t)done : 0,
+				      total > 0 ? (uint64_t)total : 0);
 }
 
 static bool fetcher_load(void)

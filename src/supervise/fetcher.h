@@ -34,7 +34,7 @@ struct fetcher_reply {
 
 /*
  * Finds the debug file of BUILD_ID, or the source file SOURCE unless SOURCE is "". Returns a
- * descriptor. -1: there is none; MESSAGE may say why. Calls fetcher_go_on() now and then.
+ * descriptor. -1: there is none; MESSAGE may say why. Calls fetcher_send_progress() now and then.
  */
 typedef int fetcher_find_fn(const uint8_t *build_id, size_t size_bytes, const char *source,
 			    char message[96]);
@@ -50,7 +50,7 @@ struct fetcher_settings {
  */
 void fetcher_run(void *context, int socket);
 /* Tells main how many bytes have come. False: main is gone, or FETCHER_MAX_S are over. */
-bool fetcher_go_on(uint64_t done_bytes, uint64_t total_bytes);
+bool fetcher_send_progress(uint64_t done_bytes, uint64_t total_bytes);
 
 /* For tests: fetch_start() with another way to find files. */
 struct xtop_error *fetch_start_with(const struct fetcher_settings *settings, struct fetch **fetchp);

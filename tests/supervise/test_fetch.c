@@ -100,7 +100,7 @@ static int find_even(const uint8_t *build_id, size_t size_bytes, const char *sou
 		return -1;
 	}
 	for (unsigned i = 0; build_id[0] == 6 && i < 500; i++) {
-		if (!fetcher_go_on(i * 1000, 500000))
+		if (!fetcher_send_progress(i * 1000, 500000))
 			return -1;
 		nap();
 	}
@@ -162,7 +162,7 @@ static int find_never(const uint8_t *build_id, size_t size_bytes, const char *so
 		    char message[96])
 {
 	(void)source, (void)build_id, (void)size_bytes, (void)message;
-	while (fetcher_go_on(0, 0))
+	while (fetcher_send_progress(0, 0))
 		nap();
 	_exit(0);
 }
@@ -202,10 +202,10 @@ static int find_late(const uint8_t *build_id, size_t size_bytes, const char *sou
 
 	(void)source, (void)build_id, (void)size_bytes;
 	ahead_s += FETCHER_MAX_S - 5;
-	before = fetcher_go_on(1, 2);
+	before = fetcher_send_progress(1, 2);
 	ahead_s += 10;
 	snprintf(message, 96, "%s, %s", before ? "goes on before the limit" : "ends too early",
-		 fetcher_go_on(1, 2) ? "and behind it" : "but not behind it");
+		 fetcher_send_progress(1, 2) ? "and behind it" : "but not behind it");
 	return -1;
 }
 
