@@ -316,7 +316,7 @@ static uint32_t flow_equate(struct flow *flow, const struct flow_op *op,
 }
 
 /* Follows the jumps of OP. Returns whether control may go on to the next instruction. */
-static bool flow_goes_on(struct flow *flow, const struct flow_op *op, uint32_t state)
+static bool flow_follow_jumps(struct flow *flow, const struct flow_op *op, uint32_t state)
 {
 	struct instruction instruction = op->instruction;
 
@@ -477,7 +477,7 @@ static void flow_follow(struct flow *flow, struct flow_work work)
 
 		if (flow->trying && flow_loses_return(flow, &op, work.state))
 			flow_contradict(flow);
-		if (!flow_goes_on(flow, &op, work.state) || next >= window->size_bytes)
+		if (!flow_follow_jumps(flow, &op, work.state) || next >= window->size_bytes)
 			return;
 		if (op.instruction.flow == INSTRUCTION_BRANCH)
 			work.state = flow_equate(flow, &op, &before, work.state);
