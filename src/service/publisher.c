@@ -256,7 +256,7 @@ static void publisher_ask(const struct publisher *publisher, struct publisher_gu
 		pipeline_wake(pipeline);
 }
 
-static void publisher_turn_guest(struct publisher *publisher, struct publisher_guest *guest,
+static void publisher_poll_guest(struct publisher *publisher, struct publisher_guest *guest,
 				 struct pipeline *pipeline, uint64_t now_ns)
 {
 	publisher_report_guest(publisher, guest, pipeline);
@@ -291,7 +291,7 @@ static bool publisher_turn(struct publisher *publisher)
 
 		if (!pipeline)
 			continue;
-		publisher_turn_guest(publisher, &publisher->guests[i], pipeline, now_ns);
+		publisher_poll_guest(publisher, &publisher->guests[i], pipeline, now_ns);
 		if (!publisher_has_ended(&publisher->guests[i], pipeline))
 			more = true;
 		else if (all)
