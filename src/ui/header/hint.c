@@ -56,7 +56,7 @@ static void hint_set_unknown(struct hint *hint, const struct snapshot *snapshot)
 /* --- the budget ------------------------------------------------------------------------------- */
 
 /* At the rate asked for, even stops of mean length exceed the budget. */
-static void hint_set_dear_stops(struct hint *hint, const struct ui_model *model, double needed)
+static void hint_set_long_stops(struct hint *hint, const struct ui_model *model, double needed)
 {
 	double mean_ns = snapshot_get_run(model->all)->stopped.mean_ns,
 	       asked = snapshot_get_run(model->all)->sampler.rate_asked_hz;
@@ -101,7 +101,7 @@ static void hint_set_budget(struct hint *hint, const struct ui_model *model)
 	    !recent_is_throttled(model->recent))
 		return;
 	if (needed > model->budget)
-		hint_set_dear_stops(hint, model, hint_round_up(needed));
+		hint_set_long_stops(hint, model, hint_round_up(needed));
 	else
 		hint_set_long_stop(hint, model);
 }
