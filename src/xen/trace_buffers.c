@@ -80,6 +80,10 @@ static struct xtop_error *trace_refused(int errno_value)
 		return error_create("this Xen has no trace buffers (CONFIG_TRACEBUFFER)");
 	if (errno_value == EPERM || errno_value == EACCES)
 		return error_create("Xen's policy (XSM) forbids tracing");
+	/* Xen 4.17 xen/common/trace.c: tb_set_size() and enabling without buffers say EINVAL. */
+	if (errno_value == EINVAL || errno_value == ENOMEM)
+		return error_create("Xen has no memory for its trace buffers: give dom0 less (xl "
+				    "mem-set 0), or boot Xen with tbuf_size=32");
 	return error_create_errno(errno_value, "Xen does not trace");
 }
 

@@ -4,7 +4,8 @@
  * started with LD_PRELOAD: only the versions OTHER_XEN="DOMCTL SYSCTL" (hexadecimal) are taken;
  * without that variable none is. The calls are passed on with the versions of the Xen that runs,
  * which REAL_XEN has in the same form. Layouts stay as they are. REFUSED="COMMAND ERRNO" (decimal)
- * refuses a sysctl, and leaves versions alone if OTHER_XEN is not set.
+ * refuses a sysctl, and leaves versions alone if OTHER_XEN is not set. A third number refuses it only
+ * if the sysctl begins with this word, which is a command of its own in some.
  *
  * Source: Xen 4.17 xen/common/domctl.c, sysctl.c (-EACCES unless interface_version is its own).
  */
@@ -23,7 +24,7 @@
 
 /* Domctls and sysctls begin with the same two fields: command and version. */
 struct call {
-	uint32_t cmd, version;
+	uint32_t cmd, version, first;
 };
 
 /* The version of OP's calls in the environment's variable NAME, 0: it has none. */
@@ -46,11 +47,13 @@ static bool has_version(unsigned int op)
 static bool is_refused(unsigned int op, const struct call *call)
 {
 	const char *refused = getenv("REFUSED");
-	unsigned int command;
-	int error;
+	unsigned int command, first;
+	int error, n = 0;
 
-	if (op != __HYPERVISOR_sysctl || !refused ||
-	    sscanf(refused, "%u %d", &command, &error) != 2 || call->cmd != command)
+	if (refused)
+		n = sscanf(refused, "%u %d %u", &command, &error, &first);
+	if (op != __HYPERVISOR_sysctl || n < 2 || call->cmd != command ||
+	    (n == 3 && call->first != first))
 		return false;
 	errno = error;
 	return true;

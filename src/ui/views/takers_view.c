@@ -124,7 +124,7 @@ static void takers_draw_vcpu(const struct ui_model *model, size_t index, struct 
 	bool totals = model->shares.totals, narrow = canvas_columns(canvas) < NARROW;
 	char text[TAKERS_ADVICE_BYTES], time[32];
 	double waited = taken_get(vcpu->waited, totals);
-	int at = 1;
+	int at = 1, room;
 
 	at += canvas_printf(canvas, row, at, STYLE_NORMAL, "%4zu ", index);
 	if (!vcpu->online) {
@@ -140,7 +140,11 @@ static void takers_draw_vcpu(const struct ui_model *model, size_t index, struct 
 						     : "-",
 				    vcpu->affinity[0] ? vcpu->affinity : "all");
 	takers_describe_vcpu(table, vcpu, text);
-	canvas_put_name(canvas, row, at + 2, canvas_columns(canvas) - at - 2, STYLE_NORMAL, text);
+	room = canvas_columns(canvas) - at - 2;
+	canvas_put(canvas, row, at + 2, room, STYLE_NORMAL, text);
+	/* The first ones take most, so the end of the text is cut, not its middle. */
+	if (canvas_text_width(text) > room)
+		canvas_put(canvas, row, canvas_columns(canvas) - 1, 1, STYLE_NORMAL, "…");
 }
 
 static void takers_draw_head(struct canvas *canvas, int row, unsigned part)
