@@ -8,13 +8,15 @@
  * xentrace's file has pieces of whole records of one CPU, each after a record TRC_TRACE_CPU_CHANGE
  * with the CPU's number and the piece's size (Xen 4.17 tools/xentrace/xentrace.c, write_buffer()).
  * A TRAC may end in the middle of a record: its bytes wait for the CPU's next one. Records without
- * a time are left out, which are xtop's own.
+ * a time are left out, which are xtop's own. Xen 4.20's xenalyze ends with an error if a CPU has the
+ * file's last piece but not the last records: FILE, a regular file, ends after a piece of CPU 0.
  */
 #include "config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "xtop/recording/recording.h"
 
@@ -26,6 +28,8 @@ static struct {
 	uint32_t words[MAX_WORDS];
 	size_t n;
 } left[MAX_CPUS];
+
+static long end; /* where CPU 0's last piece ends in FILE */
 
 static size_t record_words(uint32_t head)
 {
@@ -49,6 +53,7 @@ static void put_piece(uint32_t cpu)
 	if (kept) {
 		fwrite(change, sizeof(change), 1, stdout);
 		fwrite(words, 4, kept, stdout);
+		end = cpu ? end : ftell(stdout);
 	}
 	left[cpu].n -= n;
 	memmove(words, words + n, 4 * left[cpu].n);
@@ -90,5 +95,5 @@ int main(int argc, char **argv)
 		take(payload);
 	}
 	fclose(file);
-	return fflush(stdout) ? 1 : 0;
+	return fflush(stdout) || ftruncate(STDOUT_FILENO, end) ? 1 : 0;
 }
