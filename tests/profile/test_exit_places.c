@@ -5,10 +5,9 @@
  */
 #include "config.h"
 
-#include "tests/profile/waits_guest.h"
-
 #include "recording/format.h"
 #include "tests/profile/resolver_stage.h"
+#include "tests/profile/waits_guest.h"
 
 #define HOST_DOMID 5
 
