@@ -42,7 +42,8 @@ static const uint8_t go_sigcontext[] = { REG_R8,  REG_R9,  REG_R10, REG_R11, REG
 
 /*
  * Whether the function still runs on the stack that it was called on: the frame pointer points to
- * the function's own frame, or to the caller's frame.
+ * the function's own frame, or to the caller's frame. Functions have no frame yet where they call
+ * morestack(), and call nothing else without one.
  */
 static bool go_is_unswitched(const struct go_leave *leave)
 {
@@ -58,7 +59,8 @@ static bool go_is_unswitched(const struct go_leave *leave)
 	if (leave->depth && cursor->regs[REG_RBP] == slot - 8)
 		return true;
 	return rule->kind == RULE_CFA && rule->reg == REG_RSP &&
-	       cursor->regs[REG_RBP] == slot + rule->offset - 8;
+	       (rule->offset == sizeof(word) ||
+		cursor->regs[REG_RBP] == slot + rule->offset - 8);
 }
 
 /* Steps to the caller, whose return address lies at SLOT. CHANGED: SLOT is on the other stack. */
@@ -188,13 +190,16 @@ static enum unwind_step go_leave_callback(const struct go_leave *leave)
 
 /*
  * These functions keep their stack pointer in r12 or rbp. Their first instructions, before the
- * register is set, still run on the stack that the functions were called on.
+ * register is set, still run on the stack that the functions were called on. r12 may have the value
+ * of an earlier call then.
  */
 static enum unwind_step go_leave_vdso(const struct go_leave *leave)
 {
 	static const uint8_t kept[] = { REG_R12, REG_RBP };
 	struct cursor *cursor = leave->cursor;
 
+	if (go_is_unswitched(leave))
+		return STEP_NOT_COVERED;
 	for (unsigned i = 0; leave->depth && i < sizeof(kept); i++) {
 		uint64_t slot = cursor->regs[kept[i]] + leave->depth, word;
 

@@ -161,6 +161,31 @@ static void test_signal(void)
 		    "a signal while C ran");
 }
 
+/* Where main.main has no frame yet, it has called morestack(), which steps as mcall() does. */
+static void test_no_frame(void)
+{
+	compile(0);
+	made_go_begin(&stopped, made_go_start(MADE_GO_MCALL) + 8, MADE_GO_GOROUTINE);
+	made_go_put(&stopped, MADE_GO_GOROUTINE, made_go_start(MADE_GO_MAIN) + 2);
+	made_go_put(&stopped, MADE_GO_GOROUTINE + 8, made_go_inside(MADE_GO_GOEXIT));
+	check_stopped("runtime.mcall;main.main;runtime.goexit", STEP_OUTERMOST,
+		      "called by a function that has no frame yet");
+}
+
+/* r12 leads to a frame of an earlier call. */
+static void test_vdso_not_yet(void)
+{
+	compile(0);
+	made_go_begin(&stopped, made_go_inside(MADE_GO_NANOTIME), MADE_GO_GOROUTINE);
+	made_go_put(&stopped, MADE_GO_GOROUTINE + 24, made_go_inside(MADE_GO_MAIN));
+	made_go_put(&stopped, MADE_GO_GOROUTINE + 32 + 24, made_go_inside(MADE_GO_GOEXIT));
+	made_go_put(&stopped, MADE_GO_GOROUTINE + 0x40 + 24, made_go_inside(MADE_GO_WORK));
+	stopped.vcpu.regs.rbp = MADE_GO_GOROUTINE + 16;
+	stopped.vcpu.regs.r12 = MADE_GO_GOROUTINE + 0x40;
+	check_stopped("runtime.nanotime1;main.main;runtime.goexit", STEP_OUTERMOST,
+		      "nanotime1() on the stack that it was called on");
+}
+
 static void test_vdso(void)
 {
 	static const char wanted[] = "C;runtime.nanotime1;main.main;runtime.goexit";
@@ -213,6 +238,8 @@ int main(void)
 	test_crosscall();
 	test_signal();
 	test_vdso();
+	test_vdso_not_yet();
+	test_no_frame();
 	test_decode();
 	go_destroy(go);
 	return tap_done();
