@@ -196,7 +196,7 @@ static const struct time_histogram *exits_find_times(const struct exits_growth *
 	return before && growth->times ? &growth->times[before->times] : NULL;
 }
 
-/* Whether NOW began anew: a bucket has less than BEFORE. */
+/* Whether NOW began anew: a bucket of NOW has less than that bucket of BEFORE. */
 static bool exits_times_restarted(const struct time_histogram *now,
 				  const struct time_histogram *before)
 {
@@ -206,7 +206,10 @@ static bool exits_times_restarted(const struct time_histogram *now,
 	return false;
 }
 
-/* Adds the buckets by which NOW grew since BEFORE, which may be NULL. Without memory, fewer. */
+/*
+ * Adds the buckets by which NOW grew since BEFORE, which may be NULL. When memory is out, the rest
+ * is left out.
+ */
 static void exits_add_buckets(struct exits_moment *moment, struct exits_grown *grown,
 			      const struct time_histogram *now, const struct time_histogram *before)
 {
@@ -310,7 +313,7 @@ static uint64_t exits_step(uint64_t now, uint64_t before)
 	return now >= before ? now - before : now;
 }
 
-/* Without percentiles and histogram, and without the longest wait if that was before. */
+/* Adds waits to SUM, without percentiles and histogram. The longest wait counts if it is new. */
 static void exits_sum_wakes(struct exits_wakes *sum, const struct exits_wakes *before,
 			    const struct exits_wakes *now)
 {
@@ -402,7 +405,7 @@ bool exits_sum_add(struct exits_sum *sum, const struct exits_table *before,
 	return done;
 }
 
-/* INTO, a reason, gets what TIMES tell of it. */
+/* Fills in what TIMES tell of INTO, a reason: its longest exit and its percentile. */
 static void exits_sum_end_part(struct exits_part *into, const struct time_histogram *times)
 {
 	into->longest_ns = time_histogram_longest(times, into->longest_ns);

@@ -10,7 +10,7 @@
 #include "xtop/profile/exits.h"
 #include "xtop/profile/time_histogram.h"
 
-/* So many times in one bucket of a struct time_histogram. */
+/* A bucket of a struct time_histogram, by its index, and how many times fell into it. */
 struct exits_bucket {
 	uint32_t bucket, count;
 };
@@ -19,21 +19,21 @@ struct exits_bucket {
 struct exits_part {
 	struct exit_reason reason;
 	bool is_cause;
-	struct exits_place place; /* a function has it */
-	uint32_t frame;           /* a reason has it: struct exits_row */
+	struct exits_place place; /* only of a function */
+	uint32_t frame;           /* only of a reason: the frame of its struct exits_row */
 	struct exits_weight weight;
-	uint64_t longest_ns, p99_ns; /* a reason has them; 0: not known */
-	uint32_t times;              /* a reason has it: index in struct exits_growth's times[] */
-	/* A reason has them in a sum: how long exits took. They belong to a struct exits_moment. */
+	uint64_t longest_ns, p99_ns; /* only of a reason; 0: not known */
+	uint32_t times;              /* only of a reason: index in struct exits_growth's times[] */
+	/* How long exits took: only of a reason in a sum. They belong to a struct exits_moment. */
 	const struct exits_bucket *buckets;
 	size_t n_buckets;
 };
 
 /* What a reason, a function of a reason, or the waits of a vCPU grew by since the last table. */
 struct exits_grown {
-	struct exits_weight weight; /* waits have none */
+	struct exits_weight weight; /* 0 for the waits of a vCPU */
 	uint64_t longest_ns;        /* the reason's longest exit, if it is new; otherwise 0 */
-	size_t n_buckets;           /* so many of the moment's next buckets belong to it */
+	size_t n_buckets;           /* its buckets follow those of the one before in the moment */
 };
 
 /* What grew between two tables. */
@@ -48,7 +48,7 @@ struct exits_moment {
 struct exits_growth {
 	struct exits_part *parts; /* sorted */
 	size_t n, n_rows, n_vcpus;
-	struct time_histogram *times; /* by part->times, then by vCPU; NULL: not known */
+	struct time_histogram *times; /* those of reasons, then one a vCPU; NULL: not known */
 };
 
 void exits_growth_deinit(struct exits_growth *growth);
@@ -68,7 +68,7 @@ size_t exits_moment_memory_bytes(const struct exits_moment *moment);
 struct exits_sum {
 	struct exits_part *parts;
 	size_t n, capacity;
-	/* All but rows and functions, with the times of waits by vCPU. NULL: Xen was not traced. */
+	/* The sum without rows and functions; its times[] are those of waits. NULL: no trace. */
 	struct exits_table *table;
 };
 

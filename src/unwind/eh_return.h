@@ -28,7 +28,7 @@
  * is loaded there, and no jump leads elsewhere. CODE has N bytes.
  */
 bool eh_return_is_near(const uint8_t *code, size_t n, uint64_t address);
-/* Whether a call is ahead in that code: the words are overwritten in a call. */
+/* Whether the code at ADDRESS still calls a function: such a call overwrites the words. */
 bool eh_return_has_call(const uint8_t *code, size_t n, uint64_t address);
 /*
  * After the step from such a function, near its end; its frame begins at FRAME. Returns true if the

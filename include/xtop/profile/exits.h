@@ -84,7 +84,7 @@ struct exits_table {
 	struct exits_wakes *wakes;  /* by vCPU */
 	struct exits_row *rows;     /* by time, the longest first */
 	struct exits_cause *causes; /* by row, then by time */
-	/* Those of n_rows reasons, then those of the waits of n_vcpus vCPUs. NULL: not known. */
+	/* Histograms of n_rows reasons, then of the waits of n_vcpus vCPUs. NULL: not known. */
 	struct time_histogram *times;
 };
 
