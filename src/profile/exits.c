@@ -19,6 +19,7 @@
 #include "xtop/base/cleanup.h"
 #include "xtop/base/hash.h"
 #include "xtop/profile/time_histogram.h"
+#include "xtop/sample/takers.h"
 
 /* Xen 4.17 public/trace.h, and TRC_HVM_SVM_EXIT of 4.19. */
 enum {
@@ -62,7 +63,9 @@ struct exits_pair {
 struct exits_cpu {
 	bool is_known; /* the vCPU that runs there is known */
 	uint16_t domid, vcpu;
-	bool is_out; /* an exit has begun, and has not ended */
+	uint64_t idle_since; /* TSC; 0: the CPU is not idle */
+	uint32_t by_earlier; /* domid that ran there before it was idle; UINT32_MAX: not known */
+	bool is_out;         /* an exit has begun, and has not ended */
 	struct exit_reason reason;
 	uint64_t address, begin;
 	uint32_t left[EXITS_WORDS]; /* the beginning of a record whose end has not come */
@@ -392,7 +395,20 @@ static void exits_add_runstate(const struct exits_batch *batch, const struct exi
 	if (before == RUN_STATE_RUNNING && cpu->is_known && cpu->domid == domid &&
 	    cpu->vcpu == number)
 		exits_end(batch, record->tsc);
+	change = (struct run_change){ .tsc = record->tsc,
+				      .vcpu = number,
+				      .was = (uint8_t)before,
+				      .is = (uint8_t)now,
+				      .by = by,
+				      .idle_since = cpu->idle_since,
+				      .by_earlier = cpu->by_earlier };
 	if (now == RUN_STATE_RUNNING) {
+		if (domid == TAKER_XEN && by != TAKER_XEN)
+			cpu->by_earlier = by;
+		if (domid != TAKER_XEN)
+			cpu->idle_since = 0;
+		else if (!cpu->idle_since)
+			cpu->idle_since = record->tsc;
 		cpu->is_known = true;
 		cpu->domid = domid;
 		cpu->vcpu = number;
@@ -400,7 +416,6 @@ static void exits_add_runstate(const struct exits_batch *batch, const struct exi
 	}
 	if (domid != exits->domid || number >= GUEST_MAX_VCPUS)
 		return;
-	change = (struct run_change){ record->tsc, number, (uint8_t)before, (uint8_t)now, by, 0 };
 	if (record->tsc && !run_waits_add(&exits->waits, &change))
 		exits->refused++;
 }

@@ -14,10 +14,11 @@
  * For so long a change waits for earlier changes in other CPUs' buffers. The reader empties all
  * buffers each 10 ms. When it is later than 200 ms, a busy CPU's buffer of 128 KiB has overflowed.
  */
-#define RUN_WAITS_LATE_NS 200e6
-#define RUN_WAITS_LONG_NS 1e18 /* longer times are cut: they might not fit into a uint64_t */
+#define RUN_WAITS_LATE_NS  200e6
+#define RUN_WAITS_LONG_NS  1e18 /* longer times are cut: they might not fit into a uint64_t */
 #define RUN_WAITS_PAUSE_NS 1e9  /* a longer pause is not a sample's */
-#define RUN_WAITS_MAX     LIMIT(65536, 64) /* changes that are kept */
+#define RUN_WAITS_BEGIN_NS 1e5  /* time in which all vCPUs of a guest are paused */
+#define RUN_WAITS_MAX      LIMIT(65536, 64) /* changes that are kept */
 
 void run_waits_deinit(struct run_waits *waits)
 {
@@ -40,6 +41,20 @@ static void run_waits_end(struct run_waits_vcpu *vcpu, uint64_t tsc, uint32_t by
 		return;
 	vcpu->wakes.longest_ns = (uint64_t)ns;
 	vcpu->wakes.longest_by = by;
+}
+
+/*
+ * Who ran on the CPU that VCPU waited for until CHANGE. A pause stops all vCPUs of the guest, so
+ * their CPU is idle until one of them goes on. Then whoever ran before the pause counts.
+ */
+static uint32_t run_waits_find_by(const struct run_waits_vcpu *vcpu,
+				  const struct run_change *change, double ns_per_cycle)
+{
+	double earlier = (double)vcpu->offline - (double)change->idle_since;
+
+	if (!change->idle_since || !vcpu->was_paused || earlier * ns_per_cycle > RUN_WAITS_BEGIN_NS)
+		return change->by;
+	return change->by_earlier;
 }
 
 /*
@@ -66,7 +81,8 @@ static void run_waits_update(struct run_waits *waits, const struct run_change *c
 	}
 	switch (change->is) {
 	case RUN_STATE_RUNNABLE:
-		vcpu->runnable = change->was == RUN_STATE_OFFLINE ? paused : change->tsc;
+		vcpu->was_paused = change->was == RUN_STATE_OFFLINE;
+		vcpu->runnable = vcpu->was_paused ? paused : change->tsc;
 		if (!vcpu->runnable)
 			return;
 		if (!is_early || change->was == RUN_STATE_RUNNING)
@@ -76,7 +92,8 @@ static void run_waits_update(struct run_waits *waits, const struct run_change *c
 	case RUN_STATE_RUNNING:
 		vcpu->runs_early = !vcpu->runnable;
 		if (vcpu->runnable)
-			run_waits_end(vcpu, change->tsc, change->by, ns_per_cycle);
+			run_waits_end(vcpu, change->tsc,
+				      run_waits_find_by(vcpu, change, ns_per_cycle), ns_per_cycle);
 		break;
 	default:
 		break;

@@ -21,6 +21,9 @@ struct run_change {
 	uint16_t vcpu;   /* UINT16_MAX: no vCPU; records before TSC were lost */
 	uint8_t was, is; /* enum run_state */
 	uint32_t by;     /* domid that ran on the CPU before; UINT32_MAX: not known */
+	/* If the CPU was idle before: since when, and the domid that ran earlier, or UINT32_MAX. */
+	uint64_t idle_since;
+	uint32_t by_earlier;
 	uint32_t number; /* run_waits_add() sets it: changes of one time stay in this order */
 };
 
@@ -30,6 +33,7 @@ struct run_waits_vcpu {
 	uint64_t runnable; /* TSC when its wait began; 0: it does not wait, or no record said so */
 	uint64_t paused;   /* TSC since when a paused one waits; 0: it does not */
 	uint64_t offline;  /* TSC of its last pause */
+	bool was_paused;   /* the wait that lasts had a pause */
 	bool runs_early;   /* it runs, and no record has said yet that it was runnable */
 };
 

@@ -318,6 +318,53 @@ static void test_pauses(void)
 }
 
 /* Waits that are 1, 2 and 5 us long are in the histogram; one of which a part was lost is not. */
+#define IDLE 0x7fff
+
+/* The idle vCPU runs. */
+static void put_idle(void)
+{
+	put_runstate(IDLE, 3, 1, 0);
+}
+
+/* The CPU idles while a sample is taken: that is not who the vCPU waits for. */
+static void test_paused_by(void)
+{
+	struct exits *exits = make_exits(false);
+	struct exits_table *table;
+
+	begin();
+	put_runstate(GUEST, 0, 1, 0);
+	put_runstate(GUEST, 1, 2, 1);
+	now += 500 * US;
+	put_runstate(GUEST, 0, 0, 3); /* a sample */
+	put_idle();
+	now += 2 * US;
+	put_runstate(GUEST, 1, 1, 3);
+	now += 30 * US;
+	put_runstate(GUEST, 1, 3, 1);
+	put_runstate(IDLE, 3, 0, 1);
+	put_runstate(GUEST, 1, 1, 0);
+	put_runstate(GUEST, 1, 0, 2);
+	put_runstate(GUEST, 2, 2, 1); /* a cap: it waits, and nobody runs */
+	put_idle();
+	now += 900 * US;
+	put_runstate(GUEST, 2, 1, 3);
+	now += 30 * US;
+	put_runstate(GUEST, 2, 3, 1);
+	now += 900 * US;
+	put_runstate(IDLE, 3, 0, 1);
+	put_runstate(GUEST, 2, 1, 0);
+	table = add_settled(exits, 0);
+	check(table->wakes[1].longest_ns == 532000 && table->wakes[1].longest_by == GUEST,
+	      "who ran before the pause: %" PRIu32 ", %" PRIu64 " ns", table->wakes[1].longest_by,
+	      table->wakes[1].longest_ns);
+	check(table->wakes[2].longest_ns == 1830000 && table->wakes[2].longest_by == IDLE,
+	      "nobody ran before the pause, either: %" PRIu32 ", %" PRIu64 " ns",
+	      table->wakes[2].longest_by, table->wakes[2].longest_ns);
+	exits_table_destroy(table);
+	exits_destroy(exits);
+}
+
 static void test_waits(void)
 {
 	static const unsigned us[] = { 1, 2, 5, 2000 };
@@ -576,6 +623,7 @@ int main(void)
 	test_pv();
 	test_waits();
 	test_pauses();
+	test_paused_by();
 	test_two_cpus();
 	test_many_changes();
 	test_pause();
