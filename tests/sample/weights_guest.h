@@ -37,7 +37,7 @@
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define CHANGE_MINUTES 1 /* ten times as slow */
 #else
-#define CHANGE_MINUTES 5 /* how often a guest whose stops change is tried */
+#define CHANGE_MINUTES 2 /* how often a guest whose stops change is tried */
 #endif
 #define WAKEUP_NS 60000 /* at most, uniform: how late a sleep ends */
 
