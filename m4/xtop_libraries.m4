@@ -27,8 +27,7 @@ AC_DEFUN([XTOP_LIBRARIES], [
   AS_IF([test "x$with_xen" != xno], [
     XTOP_LIBRARY([XENCALL], [xencall], [libxen-dev])
     XTOP_LIBRARY([XENFOREIGNMEMORY], [xenforeignmemory], [libxen-dev])
-    XTOP_LIBRARY([XENTOOLLOG], [xentoollog], [libxen-dev])
-    AC_DEFINE([WITH_XEN], [1], [Whether live guests can be sampled])])
+    XTOP_LIBRARY([XENTOOLLOG], [xentoollog], [libxen-dev])])
   AM_CONDITIONAL([WITH_XEN], [test "x$with_xen" != xno])
   XTOP_LIBRARY([NCURSESW], [ncursesw], [libncurses-dev])
   XTOP_LIBRARY([LIBUNWIND], [libunwind-generic], [libunwind-dev])
