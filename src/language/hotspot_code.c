@@ -20,6 +20,7 @@
 #include "xtop/base/hash.h"
 
 #define MAX_HEAPS       8
+#define MAX_KEPT        64 /* frames of one stack that are compiled; a power of two */
 #define MAP_FREE        0xff
 #define MAX_HOPS        256 /* steps back in the map; a block of 8 MiB takes as many */
 #define MAX_SHIFT       20
@@ -40,10 +41,18 @@ struct hotspot_heap {
 	uint32_t shift;
 };
 
+/* A blob that was found. The unwinder and hotspot_read_native() ask for the same ones. */
+struct hotspot_kept {
+	uint64_t changes; /* memory_changes() at that time; 0: the place is free */
+	uint64_t address; /* the address that was asked for */
+	struct hotspot_blob blob;
+};
+
 struct hotspot_state {
 	struct hotspot_heap heaps[MAX_HEAPS];
 	size_t n_heaps;
 	uint64_t interpreter, interpreter_end;
+	struct hotspot_kept kept[MAX_KEPT];
 };
 
 static int64_t hotspot_field(const struct runtime_process *process, enum hotspot_field field)
@@ -120,10 +129,9 @@ bool hotspot_prepare(struct runtime_process *process)
 	state.interpreter = hotspot_word(process, queue, QUEUE_BUFFER);
 	state.interpreter_end = state.interpreter + hotspot_number(process, queue, QUEUE_LIMIT);
 	process->state = malloc(sizeof(state));
-	if (!process->state)
-		return false;
-	memcpy(process->state, &state, sizeof(state));
-	return true;
+	if (process->state)
+		memcpy(process->state, &state, sizeof(state));
+	return process->state;
 }
 
 bool hotspot_is_interpreter(const struct runtime_process *process, uint64_t address)
@@ -177,30 +185,29 @@ struct hotspot_head {
 	size_t n;
 };
 
-/* Copies SIZE_BYTES of FIELD; zeros if the head has no such field. */
-static void head_copy(const struct hotspot_head *head, enum hotspot_field field, void *value,
-		      size_t size_bytes)
+static bool head_has(const struct hotspot_head *head, enum hotspot_field field, size_t size_bytes)
 {
 	int64_t offset = head->layout->fields[field];
 
-	memset(value, 0, size_bytes);
-	if (offset >= 0 && (uint64_t)offset + size_bytes <= head->n)
-		memcpy(value, head->bytes + offset, size_bytes);
+	return offset >= 0 && (uint64_t)offset + size_bytes <= head->n;
 }
 
+/* The word of FIELD; 0: the head has no such field. */
 static uint64_t head_word(const struct hotspot_head *head, enum hotspot_field field)
 {
-	uint64_t word;
+	uint64_t word = 0;
 
-	head_copy(head, field, &word, sizeof(word));
+	if (head_has(head, field, sizeof(word)))
+		memcpy(&word, head->bytes + head->layout->fields[field], sizeof(word));
 	return word;
 }
 
 static uint32_t head_number(const struct hotspot_head *head, enum hotspot_field field)
 {
-	uint32_t number;
+	uint32_t number = 0;
 
-	head_copy(head, field, &number, sizeof(number));
+	if (head_has(head, field, sizeof(number)))
+		memcpy(&number, head->bytes + head->layout->fields[field], sizeof(number));
 	return number;
 }
 
@@ -224,13 +231,9 @@ static bool hotspot_is_method_name(const struct runtime_process *process, uint64
 /* From 25 on the offset has 16 bits. The member after it is the header's size, or another one. */
 static int32_t head_complete(const struct hotspot_head *head)
 {
-	int16_t half;
 	uint32_t whole = head_number(head, BLOB_COMPLETE);
 
-	if (head->layout->fields[BLOB_MUTABLE] < 0)
-		return (int32_t)whole;
-	head_copy(head, BLOB_COMPLETE, &half, sizeof(half));
-	return half;
+	return head->layout->fields[BLOB_MUTABLE] < 0 ? (int32_t)whole : (int16_t)whole;
 }
 
 bool hotspot_read_blob(const struct runtime_process *process, uint64_t address,
@@ -271,10 +274,20 @@ bool hotspot_read_blob(const struct runtime_process *process, uint64_t address,
 bool hotspot_find_blob(const struct runtime_process *process, uint64_t address,
 		       struct hotspot_blob *blob)
 {
-	uint64_t block = hotspot_find_block(process, address);
+	struct hotspot_state *state = process->state;
+	struct hotspot_kept *kept = &state->kept[hash_slot(address, MAX_KEPT)];
+	uint64_t changes = memory_changes(process->memory), block;
 
-	return block && hotspot_read_blob(process, block, blob) && address >= blob->code &&
-	       address < blob->end;
+	if (kept->changes == changes && kept->address == address) {
+		*blob = kept->blob;
+		return true;
+	}
+	block = hotspot_find_block(process, address);
+	if (!block || !hotspot_read_blob(process, block, blob) || address < blob->code ||
+	    address >= blob->end)
+		return false;
+	*kept = (struct hotspot_kept){ changes, address, *blob };
+	return true;
 }
 
 /* --- methods in compiled code ----------------------------------------------------------------- */

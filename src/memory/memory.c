@@ -103,6 +103,11 @@ void memory_update_pages(struct memory *memory, uint64_t guest_pages)
 		memory->ops->update_pages(memory->context, guest_pages);
 }
 
+uint64_t memory_changes(const struct memory *memory)
+{
+	return memory->changes;
+}
+
 struct memory_counts memory_counts(const struct memory *memory)
 {
 	return memory->counts;
@@ -400,27 +405,50 @@ static size_t memory_read_pieces(struct memory *memory, struct memory_root root,
 	return done;
 }
 
+/*
+ * The copy of the byte at ADDRESS if its page was read before, and no copy has changed since;
+ * otherwise NULL.
+ */
+static inline const char *memory_find_copy(struct memory *memory, struct memory_root root,
+					   uint64_t address)
+{
+	uint64_t page = address >> GUEST_PAGE_SHIFT;
+	const struct memory_place *place = memory_find_place(memory, root, page);
+
+	if (!memory_is_place(memory, place, root, page) || !place->copy)
+		return NULL;
+	return place->copy + (address & GUEST_PAGE_MASK);
+}
+
 /* memory_read() of bytes of one page. Its copy is found at once if it was read before. */
 static size_t memory_read_page(struct memory *memory, struct memory_root root, uint64_t address,
 			       void *buffer, size_t size_bytes)
 {
+	const char *copy = memory_find_copy(memory, root, address);
 	uint64_t page = address >> GUEST_PAGE_SHIFT;
-	struct memory_place *place = memory_find_place(memory, root, page);
+	struct memory_place *place;
 
-	if (memory_is_place(memory, place, root, page) && place->copy) {
-		memcpy(buffer, place->copy + (address & GUEST_PAGE_MASK), size_bytes);
+	if (copy) {
+		memcpy(buffer, copy, size_bytes);
 		return size_bytes;
 	}
 	size_bytes = memory_read_pieces(memory, root, address, buffer, size_bytes, false);
+	place = memory_find_place(memory, root, page);
 	if (size_bytes && memory_is_place(memory, place, root, page))
 		place->copy = memory_probe(memory, place->frame.value)->page;
 	return size_bytes;
 }
 
+/* Whether SIZE_BYTES at ADDRESS are in one page. */
+static inline bool memory_is_in_page(uint64_t address, size_t size_bytes)
+{
+	return size_bytes <= GUEST_PAGE_SIZE - (address & GUEST_PAGE_MASK);
+}
+
 size_t memory_read(struct memory *memory, struct memory_root root, uint64_t address, void *buffer,
 		   size_t size_bytes)
 {
-	if (size_bytes <= GUEST_PAGE_SIZE - (address & GUEST_PAGE_MASK))
+	if (memory_is_in_page(address, size_bytes))
 		return memory_read_page(memory, root, address, buffer, size_bytes);
 	return memory_read_pieces(memory, root, address, buffer, size_bytes, false);
 }
@@ -434,9 +462,14 @@ size_t memory_read_again(struct memory *memory, struct memory_root root, uint64_
 bool memory_read_u64(struct memory *memory, struct memory_root root, uint64_t address,
 		     uint64_t *value)
 {
+	const char *copy = memory_is_in_page(address, sizeof(*value))
+				   ? memory_find_copy(memory, root, address)
+				   : NULL;
 	uint64_t read;
 
-	if (memory_read(memory, root, address, &read, sizeof(read)) != sizeof(read))
+	if (copy)
+		memcpy(&read, copy, sizeof(read));
+	else if (memory_read(memory, root, address, &read, sizeof(read)) != sizeof(read))
 		return false;
 	*value = read;
 	return true;
@@ -445,9 +478,14 @@ bool memory_read_u64(struct memory *memory, struct memory_root root, uint64_t ad
 bool memory_read_u32(struct memory *memory, struct memory_root root, uint64_t address,
 		     uint32_t *value)
 {
+	const char *copy = memory_is_in_page(address, sizeof(*value))
+				   ? memory_find_copy(memory, root, address)
+				   : NULL;
 	uint32_t read;
 
-	if (memory_read(memory, root, address, &read, sizeof(read)) != sizeof(read))
+	if (copy)
+		memcpy(&read, copy, sizeof(read));
+	else if (memory_read(memory, root, address, &read, sizeof(read)) != sizeof(read))
 		return false;
 	*value = read;
 	return true;

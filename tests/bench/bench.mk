@@ -7,6 +7,7 @@ bench_on_demand = \
 	tests/bench/bench_computed \
 	tests/bench/bench_kernels \
 	tests/bench/bench_key \
+	tests/bench/bench_languages \
 	tests/bench/bench_profile \
 	tests/bench/bench_ring \
 	tests/bench/bench_screen \

@@ -137,6 +137,11 @@ size_t memory_ranges(struct memory *memory, struct memory_root root, uint64_t fr
  * samples.
  */
 void memory_refresh(struct memory *memory);
+/*
+ * A number that is another one once copies were forgotten or replaced. As long as it is the same,
+ * what was computed of the memory need not be computed again.
+ */
+uint64_t memory_changes(const struct memory *memory);
 
 /*
  * The guest has GUEST_PAGES pages now; 0: the guest is gone. If the number has changed, all
