@@ -189,6 +189,7 @@ check_PROGRAMS += \
 	tests/sample/test_copy_arm32 \
 	tests/sample/test_copy_i386 \
 	tests/sample/test_copy_go \
+	tests/sample/test_copy_list \
 	tests/sample/test_copy_linux \
 	tests/sample/test_copy_linux_lies \
 	tests/sample/test_copy_linux_switch \

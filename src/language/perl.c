@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Perl subroutines in processes that run Perl 5.24 to 5.40 with threads, as distributions build
+ * Perl subroutines in processes that run Perl 5.24 to 5.42 with threads, as distributions build
  * Perl. glibc keeps the address of a thread's interpreter among the values of its pthread keys
  * (PL_thr_key). The interpreter leads to the newest of its stacks, each with an array of contexts:
  *

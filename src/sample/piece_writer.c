@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "sample/piece_writer.h"
+#include "xtop/base/hash.h"
 #include "xtop/memory/frame_cache.h"
 #include "xtop/memory/walk.h"
 #include "xtop/sample/recipe.h"
@@ -154,22 +155,49 @@ enum sample_cut piece_writer_add(struct piece_writer *writer, enum sample_stack_
 	return cut;
 }
 
+#define READER_PAGES 8 /* pages that are remembered; a power of two */
+
+/*
+ * Reads the words of a list: its nodes, what they point to, and again nodes. In the stop no page is
+ * unmapped, so the pages stay where they were found.
+ */
 struct piece_reader {
 	struct piece_writer *writer;
 	struct memory_root root;
+	struct {
+		uint64_t address; /* 0: the place is free; page 0 is not remembered */
+		const char *bytes;
+	} pages[READER_PAGES];
 };
+
+/* Finds the page PAGE, and remembers it in place I in the stop. False: it is not there. */
+static __attribute__((noinline)) bool piece_reader_find(struct piece_reader *reader, uint64_t page,
+							 size_t i)
+{
+	if (piece_writer_find_page(reader->writer, reader->root, page) != CUT_NONE)
+		return false;
+	reader->pages[i].address = reader->writer->to ? page : 0;
+	reader->pages[i].bytes = reader->writer->seen;
+	return true;
+}
 
 static bool piece_reader_read(void *context, uint64_t address, uint64_t *word)
 {
-	const struct piece_reader *reader = context;
+	struct piece_reader *reader = context;
+	uint64_t page = address & ~(uint64_t)GUEST_PAGE_MASK;
+	size_t i = hash_slot(page, READER_PAGES);
 
-	return piece_writer_read(reader->writer, reader->root, address, word) == CUT_NONE;
+	if (address % sizeof(*word) ||
+	    ((reader->pages[i].address != page || !page) && !piece_reader_find(reader, page, i)))
+		return false;
+	memcpy(word, reader->pages[i].bytes + (address & GUEST_PAGE_MASK), sizeof(*word));
+	return true;
 }
 
 void piece_writer_add_list(struct piece_writer *writer, struct memory_root root,
 			   uint64_t thread_pointer, const struct recipe *recipe)
 {
-	struct piece_reader reader = { writer, root };
+	struct piece_reader reader = { .writer = writer, .root = root };
 	struct sample_stack *head = NULL;
 	size_t bytes;
 

@@ -116,38 +116,33 @@ static bool recipe_step(struct recipe_walk *walk)
 	return false;
 }
 
-/* Copies the far words of the present node to WORDS, which are 0 so far, unless WORDS is NULL. */
+/* Copies the far words of the present node to WORDS. */
 static void recipe_copy_far(const struct recipe_walk *walk, uint64_t *words)
 {
 	const struct recipe *recipe = walk->recipe;
-	uint64_t far = recipe_read(walk, walk->node + recipe->far) & ~7ULL, word;
+	unsigned last = recipe->n_words - 1U;
+	uint64_t far = recipe_read(walk, walk->node + recipe->far) & ~7ULL;
 
-	for (unsigned i = recipe->n_words - recipe->n_far; far && i < recipe->n_words; i++) {
-		word = recipe_read(walk, far - (uint64_t)(int16_t)recipe->words[i]);
-		if (recipe->deep && word && i + 1 == recipe->n_words)
-			word = recipe_read(walk, word + recipe->deep);
-		if (words)
-			words[i] = word;
-	}
+	for (unsigned i = recipe->n_words - recipe->n_far; i <= last; i++)
+		words[i] = far ? recipe_read(walk, far - (uint64_t)(int16_t)recipe->words[i]) : 0;
+	if (recipe->deep && words[last])
+		words[last] = recipe_read(walk, words[last] + recipe->deep);
 }
 
-/* Copies the words of the present node, which is number NUMBER, to WORDS, unless that is NULL. */
+/* Copies the words of the present node, which is number NUMBER, to WORDS. */
 static bool recipe_copy_node(const struct recipe_walk *walk, unsigned number, uint64_t *words)
 {
 	const struct recipe *recipe = walk->recipe;
 	unsigned n_near = recipe->n_words - recipe->n_far;
-	uint64_t word;
 
-	if (words)
-		memset(words, 0, recipe->n_words * sizeof(*words));
-	for (unsigned i = 0; i < n_near; i++) {
-		if (!walk->read(walk->context, walk->node + recipe->words[i], &word))
+	for (unsigned i = 0; i < n_near; i++)
+		if (!walk->read(walk->context, walk->node + recipe->words[i], &words[i]))
 			return false;
-		if (words)
-			words[i] = word;
-	}
 	if (recipe->n_far && number < RECIPE_MAX_FAR)
 		recipe_copy_far(walk, words);
+	else
+		for (unsigned i = n_near; i < recipe->n_words; i++)
+			words[i] = 0;
 	return true;
 }
 
@@ -155,6 +150,7 @@ size_t recipe_follow(const struct recipe *recipe, uint64_t thread_pointer, recip
 		     void *context, uint64_t *words, size_t max_words)
 {
 	struct recipe_walk walk = { .recipe = recipe, .read = read, .context = context };
+	uint64_t unused[RECIPE_MAX_WORDS];
 	unsigned n_pages = 0;
 	size_t n = 0;
 
@@ -165,7 +161,7 @@ size_t recipe_follow(const struct recipe *recipe, uint64_t thread_pointer, recip
 		uint64_t node = walk.node;
 
 		if (n + 2 * recipe->n_words > max_words ||
-		    !recipe_copy_node(&walk, i, words ? words + n : NULL))
+		    !recipe_copy_node(&walk, i, words ? words + n : unused))
 			break;
 		n += recipe->n_words;
 		if (recipe_step(&walk)) {

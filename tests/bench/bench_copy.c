@@ -16,6 +16,7 @@
 #include "sample/copy.h"
 #include "tests/support/memory_guest.h"
 #include "xtop/memory/frame_cache.h"
+#include "xtop/sample/recipe.h"
 
 #define ROUNDS  20001
 #define PER_CPU 0xffff888003a00000ULL
@@ -25,6 +26,10 @@
 #define IRQ     0xffffc90000301000ULL
 #define USER    0x00007ffc12340000ULL
 #define CODE    0x0000000000401000ULL
+#define LIST    0x00007f0012340000ULL /* frames of an interpreter */
+#define OBJECTS 0x00007f0012350000ULL /* their functions */
+#define NAMES   0x00007f0012360000ULL /* the functions' names */
+#define FRAMES  6
 #define KIB     1024
 
 static struct memory_guest *memory;
@@ -97,6 +102,32 @@ static void use_stacks(void)
 	copy_poll_stacks(&copier);
 }
 
+/* An interpreter's frames, as CPython's are copied: two words each, one of the function, a hash. */
+static void use_recipe(void)
+{
+	const struct recipe recipe = { .base = LIST,
+				       .n_loads = 1,
+				       .n_words = 4,
+				       .n_far = 2,
+				       .far = 8,
+				       .deep = 24,
+				       .words = { 8, 16, recipe_behind(32), recipe_behind(40) },
+				       .shape = RECIPE_LIST };
+
+	add_pages(LIST, 1);
+	add_pages(OBJECTS, 2);
+	add_pages(NAMES, 2);
+	put(LIST, LIST + 64);
+	for (uint64_t i = 0; i < FRAMES; i++) {
+		uint64_t node = LIST + 64 * (i + 1), object = OBJECTS + 1300 / 8 * 8 * i;
+
+		put(node, i + 1 < FRAMES ? node + 64 : 0);
+		put(node + 8, object);
+		put(object + 40, NAMES + 1200 * i);
+	}
+	control_set_recipe(control, memory->regs[0].cr3, &recipe);
+}
+
 static uint64_t now_ns(void)
 {
 	struct timespec now;
@@ -132,6 +163,9 @@ int main(void)
 	use_stacks();
 	measure("linux_user", USER + 0x100, true);
 	measure("linux_system_call", STACK + 0x4000 - KIB, false);
+	use_recipe();
+	measure("linux_user_list", USER + 0x100, true);
+	control_set_recipe(control, memory->regs[0].cr3, NULL);
 	measure("linux_interrupt", IRQ + 0x4000 - KIB, false);
 	control_set_stack_top(control, memory->regs[0].cr3, USER, USER); /* forget the end */
 	measure("linux_user_new", USER + 0x100, true);

@@ -30,7 +30,7 @@ int main(void)
 {
 	static const char *const versions[] = { "perl",       "perl5.26.3", "perl5.28.1",
 						"perl5.32.1", "perl5.34.0", "perl5.36.0",
-						"perl5.38.2", "perl5.40.1" };
+						"perl5.38.2", "perl5.40.1", "perl5.42.3" };
 
 	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
 		char *const argv[] = { (char *)versions[i], (char *)"-e", (char *)program, NULL };
