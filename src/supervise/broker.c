@@ -62,6 +62,7 @@ struct broker {
 	int folders[BROKER_MAX_FILES]; /* folders of settings->files, opened at start; -1: none */
 	struct starter starter;
 	struct helper watches[STARTER_MAX_RUNS]; /* processes that look at the host */
+	struct xtop_error *no_walls; /* why there are none: then nothing is answered */
 	size_t n_grants;
 	bool dropped; /* a grant was dropped, and with it what its domain had used */
 	struct broker_grant grants[BROKER_MAX_GRANTS];
@@ -402,7 +403,9 @@ static bool broker_serve(struct broker *broker)
 	if (!wire_receive(broker->socket, &request, sizeof(request), fds, &n_fds))
 		return false;
 	request.text[sizeof(request.text) - 1] = '\0';
-	if (!broker_may_answer(broker, request.question))
+	if (broker->no_walls)
+		error = error_create("%s", error_message(broker->no_walls));
+	else if (!broker_may_answer(broker, request.question))
 		error = error_create("the broker does not answer this question in this run");
 	else if (request.question == BROKER_OPEN)
 		error = opener_start(&broker->opener, &request, broker->socket);
@@ -474,7 +477,7 @@ void broker_run(void *context, int socket)
 		error_destroy(starter_open(settings, socket, &broker.starter));
 	if (settings->news)
 		notify_open();
-	root_sandbox_enter(ROOT_BROKER);
+	broker.no_walls = root_sandbox_enter(ROOT_BROKER);
 	while (broker_serve(&broker))
 		;
 	starter_end(&broker.starter);

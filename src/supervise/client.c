@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -43,6 +44,7 @@
 /* The process has one broker for its whole life: main cannot start another without rights. */
 static struct {
 	struct helper process;
+	int end_fd; /* readable when the broker has ended; -1: the kernel cannot tell */
 	const struct broker_settings *settings;
 	/*
 	 * Why the broker is not asked any more; NULL while it is asked. After a question without
@@ -51,9 +53,23 @@ static struct {
 	const char *gone;
 	pthread_mutex_t lock;
 	uint64_t cpu_ns; /* the broker's CPU time at its last answer */
-} client = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} client = { .end_fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* --- start and end ---------------------------------------------------------------------------- */
+
+/*
+ * The socket's end tells it only when the broker's children have ended, too: one of them may be
+ * opening a file, and wait for a file server.
+ */
+static int client_open_end(pid_t broker)
+{
+#ifdef SYS_pidfd_open
+	return (int)syscall(SYS_pidfd_open, broker, 0); /* Linux 5.3 */
+#else
+	(void)broker;
+	return -1;
+#endif
+}
 
 struct xtop_error *broker_start(const struct broker_settings *settings)
 {
@@ -64,6 +80,7 @@ struct xtop_error *broker_start(const struct broker_settings *settings)
 	if (error)
 		return error;
 	setsockopt(client.process.socket, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+	client.end_fd = client_open_end(client.process.pid);
 	client.gone = NULL;
 	client.settings = settings;
 	return NULL;
@@ -73,6 +90,9 @@ void broker_stop(void)
 {
 	/* The broker may be stopped (SIGSTOP), and main may not be allowed to continue it. */
 	helper_end(&client.process, CLIENT_WAIT_MS);
+	if (client.end_fd >= 0)
+		close(client.end_fd);
+	client.end_fd = -1;
 }
 
 bool broker_is_alive(void)
@@ -99,6 +119,20 @@ static struct xtop_error *client_report_gone(int errno_value)
 	return error_create("%s", client.gone);
 }
 
+/* Waits until there is an answer. False: there is none, and errno says why. */
+static bool client_wait(void)
+{
+	struct pollfd fds[] = { { .fd = client.process.socket, .events = POLLIN },
+				{ .fd = client.end_fd, .events = POLLIN } };
+	int ready;
+
+	do
+		ready = poll(fds, 2, CLIENT_WAIT_S * 1000);
+	while (ready < 0 && errno == EINTR);
+	errno = ready ? EPIPE : EAGAIN;
+	return fds[0].revents;
+}
+
 /*
  * Sends REQUEST and waits for its answer. The caller holds the lock. *FDP becomes the descriptor
  * that came with the answer, or -1; FDP NULL: no descriptor is wanted.
@@ -111,7 +145,7 @@ static struct xtop_error *client_exchange(const struct broker_request *request, 
 	size_t n_got;
 
 	if (client.gone || !wire_send(socket, request, sizeof(*request), fds, n_fds) ||
-	    !wire_receive(socket, reply, sizeof(*reply), got, &n_got))
+	    !client_wait() || !wire_receive(socket, reply, sizeof(*reply), got, &n_got))
 		return client_report_gone(errno);
 	for (size_t i = fdp ? 1 : 0; i < n_got; i++)
 		close(got[i]);

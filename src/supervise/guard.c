@@ -104,16 +104,15 @@ static enum guard_verdict guard_watch_sampler(struct guard *guard)
 }
 
 /*
- * Waits for the end of the sampler, and releases the guest if the sampler has not. The order
- * matters: a living sampler may continue at any moment and release the guest itself, and a second
- * release would undo another program's pause.
+ * Ends the sampler, and releases the guest if the sampler has not. The order matters: a living
+ * sampler may continue at any moment and release the guest itself, and a second release would undo
+ * another program's pause.
  */
-static void guard_wait(struct guard *guard)
+static void guard_end_sampler(struct guard *guard)
 {
 	struct stop_area *area = guard->sampling->area;
 
 	guard->status = 0;
-	guard->verdict = guard_watch_sampler(guard);
 	kill(guard->sampler, SIGKILL);
 	stop_area_disarm(area, STOP_GUARD);
 	watch_ends(guard->end_fd, WATCH_DEATH_NS);
@@ -220,16 +219,27 @@ static bool guard_fork_sampler(struct guard *guard)
 	return true;
 }
 
+/* The first sampler has no filter, so the guard enters its walls behind the fork. */
+static bool guard_enter_walls(struct guard *guard)
+{
+	struct xtop_error *error = root_sandbox_enter(ROOT_GUARD);
+
+	if (!error)
+		return true;
+	guard_end_sampler(guard);
+	watch_fail(error);
+	return false;
+}
+
 static void guard_run_samplers(struct guard *guard)
 {
 	bool again = false;
 
 	do {
-		if (!guard_fork_sampler(guard))
+		if (!guard_fork_sampler(guard) || (!again && !guard_enter_walls(guard)))
 			return;
-		if (!again)
-			root_sandbox_enter(ROOT_GUARD); /* the first sampler has no filter */
-		guard_wait(guard);
+		guard->verdict = guard_watch_sampler(guard);
+		guard_end_sampler(guard);
 		again = guard->verdict == VERDICT_HANGS && guard_prepare_restart(guard);
 		if (!again)
 			guard_report(guard);

@@ -226,9 +226,10 @@ void host_watch_run(void *context, int socket)
 
 	watch = (struct host_watch){ .settings = settings, .socket = socket };
 	helper_detach(socket);
-	root_sandbox_enter(ROOT_LOOKER);
 	srand48((long)clock_now_ns());
-	error = host_looker_open(&watch.looker);
+	error = root_sandbox_enter(ROOT_LOOKER);
+	if (!error)
+		error = host_looker_open(&watch.looker);
 	if (!error)
 		error = takers_create(settings->domid, settings->half_life_ns, &watch.takers);
 	if (!error)

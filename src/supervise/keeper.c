@@ -155,7 +155,12 @@ static void keeper_keep(struct keeper_process *keeper, pid_t starter)
 		watch_fail(error);
 		return;
 	}
-	root_sandbox_enter(ROOT_KEEPER);
+	error = root_sandbox_enter(ROOT_KEEPER);
+	if (error) {
+		keeper_end_guard(keeper);
+		watch_fail(error);
+		return;
+	}
 	keeper_watch(keeper);
 	if (getppid() != starter)
 		watch_fail(error_create("the starter or the broker was killed; the guest runs"));

@@ -36,10 +36,10 @@ static const int root_sandbox_calls[] = {
 	CALL(read), CALL(write), CALL(writev), CALL(close), CALL(ioctl), CALL(munmap),
 	CALL(mremap), CALL(madvise), CALL(brk), CALL(futex), CALL(set_robust_list), CALL(rseq),
 	CALL(set_tid_address), /* musl, in the child of fork() */
-	CALL(exit), CALL(exit_group), CALL(restart_syscall), CALL(sched_yield),
-	CALL(clock_gettime), CALL(clock_nanosleep), CALL(nanosleep), CALL(gettimeofday),
+	CALL(exit), CALL(exit_group), CALL(restart_syscall),
+	CALL(clock_gettime), CALL(clock_nanosleep), CALL(nanosleep),
 	CALL(timerfd_settime), CALL(poll), CALL(ppoll), CALL(rt_sigaction),
-	CALL(rt_sigprocmask), CALL(rt_sigreturn), CALL(rt_sigpending), CALL(sigaltstack),
+	CALL(rt_sigprocmask), CALL(rt_sigreturn),
 	CALL(getpid), CALL(getppid), CALL(gettid), CALL(getrusage), CALL(getrandom),
 };
 
@@ -146,7 +146,7 @@ static const struct {
 	{ root_sandbox_add_broker, { [ROOT_BROKER] = true } },
 };
 
-static void root_sandbox_filter_calls(enum root_kind kind)
+static struct xtop_error *root_sandbox_filter_calls(enum root_kind kind)
 {
 	const uint32_t self = (uint32_t)getpid();
 	struct call_filter filter;
@@ -160,7 +160,7 @@ static void root_sandbox_filter_calls(enum root_kind kind)
 	for (size_t i = 0; i < COUNT(root_sandbox_parts); i++)
 		if (root_sandbox_parts[i].kinds[kind])
 			root_sandbox_parts[i].add(&filter);
-	error_destroy(call_filter_load(&filter));
+	return call_filter_load(&filter);
 }
 
 /* --- capabilities ----------------------------------------------------------------------------- */
@@ -202,9 +202,10 @@ void root_sandbox_drop(enum root_kind kind)
 	(void)kind, (void)root_sandbox_drop_capabilities, (void)root_sandbox_capabilities;
 }
 
-void root_sandbox_enter(enum root_kind kind)
+struct xtop_error *root_sandbox_enter(enum root_kind kind)
 {
 	(void)kind, (void)root_sandbox_filter_calls;
+	return NULL;
 }
 #else
 void root_sandbox_drop(enum root_kind kind)
@@ -213,9 +214,9 @@ void root_sandbox_drop(enum root_kind kind)
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-void root_sandbox_enter(enum root_kind kind)
+struct xtop_error *root_sandbox_enter(enum root_kind kind)
 {
 	root_sandbox_drop(kind);
-	root_sandbox_filter_calls(kind);
+	return root_sandbox_filter_calls(kind);
 }
 #endif

@@ -7,6 +7,8 @@
 #ifndef SUPERVISE_ROOT_SANDBOX_H
 #define SUPERVISE_ROOT_SANDBOX_H
 
+#include "xtop/base/error.h"
+
 enum root_kind {
 	ROOT_BROKER,  /* answers main, and forks the processes that look, ask and open */
 	ROOT_KEEPER,  /* has started a guard: waits, kills, releases */
@@ -20,9 +22,9 @@ enum root_kind {
 void root_sandbox_drop(enum root_kind kind);
 /*
  * Gives up system calls, too. A process has the walls of its parents as well, so none that is to
- * stop a guest descends from a process that has called this function. A kernel without seccomp
- * gives no such wall, and main does not start.
+ * stop a guest descends from a process that has called this function. After an error the process
+ * has no such wall, and has to end.
  */
-void root_sandbox_enter(enum root_kind kind);
+struct xtop_error * root_sandbox_enter(enum root_kind kind);
 
 #endif

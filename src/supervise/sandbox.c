@@ -153,15 +153,17 @@ static const int sandbox_calls[] = {
 	CALL(munmap), CALL(mremap), CALL(madvise), CALL(brk), CALL(mincore),
 	/* threads; clone below */
 	CALL(futex), CALL(set_robust_list), CALL(rseq), CALL(gettid), CALL(exit),
-	CALL(exit_group), CALL(sched_yield), CALL(sched_getaffinity), CALL(membarrier),
-	CALL(set_tid_address), CALL(arch_prctl),
+	CALL(exit_group), CALL(sched_getaffinity), CALL(membarrier), CALL(set_tid_address),
+	CALL(arch_prctl),
 	/* time */
 	CALL(clock_gettime), CALL(clock_getres), CALL(clock_nanosleep), CALL(nanosleep),
-	CALL(gettimeofday), CALL(time), CALL(times), CALL(setitimer), CALL(restart_syscall),
+	CALL(time), CALL(times), CALL(setitimer), CALL(restart_syscall),
+	CALL(gettimeofday), /* libtinfo, where the vDSO has no clock */
 	/* waiting, the broker, signals */
 	CALL(poll), CALL(ppoll), CALL(select), CALL(pselect6), CALL(sendmsg), CALL(recvmsg),
 	CALL(shutdown), CALL(wait4), CALL(rt_sigaction), CALL(rt_sigprocmask), CALL(rt_sigreturn),
-	CALL(rt_sigpending), CALL(rt_sigsuspend), CALL(rt_sigtimedwait), CALL(sigaltstack),
+	CALL(rt_sigsuspend), CALL(rt_sigtimedwait),
+	CALL(sigaltstack), /* the screen takes a stack for crashes */
 	/* about the process itself */
 	CALL(getpid), CALL(getppid), CALL(getuid), CALL(geteuid), CALL(getgid), CALL(getegid),
 	CALL(getpgrp), CALL(getrusage), CALL(getrandom), CALL(uname), CALL(sysinfo),

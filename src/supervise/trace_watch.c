@@ -170,8 +170,9 @@ static void trace_run_reader(void *context, int watcher)
 	struct xtop_error *error;
 
 	trace_follow_parent(reading->watcher);
-	root_sandbox_enter(ROOT_LOOKER);
-	error = trace_buffers_open(&buffers);
+	error = root_sandbox_enter(ROOT_LOOKER);
+	if (!error)
+		error = trace_buffers_open(&buffers);
 	if (!error)
 		error = trace_buffers_map(buffers, TRACE_PAGES);
 	if (!error && send(watcher, "", 1, MSG_NOSIGNAL) != 1)
@@ -223,9 +224,10 @@ void trace_watch_run(void *context, int socket)
 	(void)context;
 	helper_detach(socket);
 	trace_follow_parent(getppid());
-	root_sandbox_enter(ROOT_GUARD);
 	reading.watcher = getpid();
-	error = trace_buffers_open(&buffers);
+	error = root_sandbox_enter(ROOT_GUARD);
+	if (!error)
+		error = trace_buffers_open(&buffers);
 	if (!error)
 		error = helper_start("the process that reads Xen's trace", trace_run_reader,
 				     &reading, &reader);

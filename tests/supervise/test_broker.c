@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "supervise/call_filter.h"
 #include "tests/supervise/broker_fixture.h"
 #include "tests/support/children.h"
 #include "tests/support/emulated.h"
@@ -22,6 +23,12 @@
 #include "xtop/sample/control.h"
 #include "xtop/sample/ring.h"
 #include "xtop/xen/xen.h"
+
+#ifdef SANITIZED
+static const bool is_sanitized = true; /* such a build has no walls */
+#else
+static const bool is_sanitized = false;
+#endif
 
 static void test_domains(void)
 {
@@ -326,15 +333,38 @@ static void test_killed(void)
 	broker_stop();
 }
 
-/* Whether process PID, which this one inherits, ends within 5 s. */
+/* Whether process PID, which this one inherits, has ended or ends within 5 s. */
 static bool ends(pid_t pid)
 {
 	for (unsigned waited_ms = 0; waited_ms < 5000; waited_ms += 10) {
-		if (waitpid(pid, NULL, WNOHANG) == pid)
+		if (waitpid(pid, NULL, WNOHANG) == pid || kill(pid, 0) < 0)
 			return true;
 		usleep(10000);
 	}
 	return false;
+}
+
+/* Without the kernel's filters the broker answers nothing but that. */
+static void test_no_filter(void)
+{
+	const int calls[] = { CALL(seccomp), CALL(prctl) };
+	struct guest_info info;
+	pid_t pid;
+	int status = -1;
+
+	if (emulator_lacks("walls") || is_sanitized)
+		return;
+	pid = fork();
+	if (pid == 0) {
+		if (call_filter_refuse(calls, COUNT(calls)) || broker_start(&settings))
+			_exit(2);
+		status = !says(guest_find("web01", &info), "cannot limit the system calls");
+		broker_stop();
+		_exit(status);
+	}
+	waitpid(pid, &status, 0);
+	check(status == 0, "a broker without a filter refuses to answer: status %x",
+	      (unsigned)status);
 }
 
 /* The process that forks keepers: it dies with the broker, and the broker goes on without it. */
@@ -389,5 +419,6 @@ int main(void)
 	test_slow_end();
 	test_stopped();
 	test_starter();
+	test_no_filter();
 	return tap_done();
 }

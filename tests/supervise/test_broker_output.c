@@ -6,17 +6,53 @@
 #include "config.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/supervise/broker_fixture.h"
+#include "tests/support/emulated.h"
 #include "tests/support/tap.h"
 #include "xtop/base/output.h"
 
 /* A folder of the test's, the result that the command line names, and a file that it does not. */
 static char folder[] = "/tmp/xtop-test-XXXXXX";
 static char output[64], others[64];
+
+/* A file server on which an open waits; shared with those that open. */
+static struct {
+	bool hangs;
+	_Atomic pid_t broker, opener;
+} *server;
+
+#ifdef SANITIZED
+static const bool is_sanitized = true; /* sanitizers replace functions themselves */
+#else
+static const bool is_sanitized = false;
+
+/* Replaces the C library's. */
+int openat(int at, const char *path, int flags, ...)
+{
+	va_list mode;
+	int fd;
+
+	while (server->hangs && flags & O_CREAT) {
+		server->broker = getppid();
+		server->opener = getpid();
+		pause();
+	}
+	va_start(mode, flags);
+	fd = (int)syscall(SYS_openat, at, path, flags, va_arg(mode, unsigned));
+	va_end(mode);
+	return fd;
+}
+#endif
 
 static bool there(const char *path)
 {
@@ -200,9 +236,39 @@ static void test_open(void)
 		check(false, "the user's folder %s is empty at the end", users);
 }
 
+/* A killed broker is reported at once, also while its child waits for a file server. */
+static void test_killed(void)
+{
+	struct timespec begin, end;
+	const char *words;
+	bool exists;
+	pid_t killer;
+
+	server->hangs = true;
+	killer = fork();
+	if (killer == 0) {
+		while (!server->opener)
+			usleep(1000);
+		kill(server->broker, SIGKILL);
+		_exit(0);
+	}
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	words = open_named("/tmp/xtop-never.folded", false, &exists);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	check(strstr(words, "was killed") && end.tv_sec - begin.tv_sec < 5,
+	      "a broker that is killed while a file is opened is reported after %ld s: %s",
+	      (long)(end.tv_sec - begin.tv_sec), words);
+	kill(server->opener, SIGKILL);
+	waitpid(killer, NULL, 0);
+}
+
 int main(void)
 {
 	fixture_begin();
+	server = mmap(NULL, sizeof(*server), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		      -1, 0);
+	if (server == MAP_FAILED)
+		abort();
 	if (!mkdtemp(folder))
 		abort();
 	snprintf(output, sizeof(output), "%s/output", folder);
@@ -213,6 +279,8 @@ int main(void)
 		abort();
 	test_remove();
 	test_open();
+	if (!is_sanitized && !is_emulated())
+		test_killed();
 	broker_stop();
 	rmdir(folder);
 	return tap_done();

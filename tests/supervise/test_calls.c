@@ -83,26 +83,22 @@ static bool enter_reader(void)
 
 static bool enter_broker(void)
 {
-	root_sandbox_enter(ROOT_BROKER);
-	return true;
+	return !root_sandbox_enter(ROOT_BROKER);
 }
 
 static bool enter_keeper(void)
 {
-	root_sandbox_enter(ROOT_KEEPER);
-	return true;
+	return !root_sandbox_enter(ROOT_KEEPER);
 }
 
 static bool enter_guard(void)
 {
-	root_sandbox_enter(ROOT_GUARD);
-	return true;
+	return !root_sandbox_enter(ROOT_GUARD);
 }
 
 static bool enter_looker(void)
 {
-	root_sandbox_enter(ROOT_LOOKER);
-	return true;
+	return !root_sandbox_enter(ROOT_LOOKER);
 }
 
 static const struct kind {

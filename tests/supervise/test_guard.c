@@ -8,11 +8,21 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "supervise/call_filter.h"
 #include "tests/supervise/guard_fixture.h"
+#include "tests/support/emulated.h"
 #include "tests/support/tap.h"
 #include "xtop/base/restarts.h"
+
+#ifdef SANITIZED
+static const bool is_sanitized = true; /* such a build has no walls */
+#else
+static const bool is_sanitized = false;
+#endif
 
 /* How often a process has gone to sleep. */
 static unsigned long count_sleeps(pid_t pid)
@@ -119,6 +129,32 @@ static void test_stays(void)
 	      (double)(now_ns() - begin_ns) / 1e9);
 }
 
+/* Without the kernel's filters guard and keeper end, and say why. */
+static void test_no_filter(void)
+{
+	const int calls[] = { CALL(seccomp), CALL(prctl) };
+	int status = -1;
+	pid_t pid;
+
+	if (emulator_lacks("walls") || is_sanitized)
+		return;
+	pid = fork();
+	if (pid == 0) {
+		if (call_filter_refuse(calls, COUNT(calls)))
+			_exit(99);
+		begin(SAMPLES, 1);
+		wait_for_end(10000);
+		_exit(is_stopped() || counts_now().state != SAMPLER_FAILED ||
+		      !strstr(control_get_message(fixture.control), "cannot limit the system calls"));
+	}
+	waitpid(pid, &status, 0);
+	for (unsigned i = 0; i < 500 && waitpid(-1, NULL, WNOHANG) >= 0; i++)
+		nap_ms(10);
+	check(status == 0 && waitpid(-1, NULL, WNOHANG) < 0,
+	      "without filters guard and keeper end, and the guest runs: status %x",
+	      (unsigned)status);
+}
+
 int main(void)
 {
 	fixture_begin();
@@ -143,5 +179,6 @@ int main(void)
 	test_sampler_free(RETURNS, "the sampler ended before its time",
 			  "a sampler that ends although nobody told it to");
 	test_stays();
+	test_no_filter();
 	return tap_done();
 }

@@ -146,12 +146,17 @@ static bool ends_within(struct helper *helper, unsigned ms)
 static void test_end(void)
 {
 	struct helper helper, other, none = { 0 };
+	int again;
 
 	start(run_plain, &helper);
 	start(run_plain, &other); /* has a copy of the first one's socket */
 	check(ends_within(&helper, 5000), "a helper ends although another has its socket");
 	check(helper_wait_for_end(&none, 5000), "nobody waits for a helper that is not there");
+	again = other.socket;
 	check(ends_within(&other, 5000), "the helper that had both sockets ends");
+	dup2(STDERR_FILENO, again); /* the number of its socket is another file's now */
+	helper_end(&other, 5000);
+	check(close(again) == 0, "a helper that has ended is not ended once more");
 	helper_end(&none, 5000);
 	check(fcntl(STDIN_FILENO, F_GETFD) >= 0, "without a helper no stream is closed");
 }
