@@ -93,6 +93,7 @@ BROKER_FIXTURE = tests/supervise/broker_fixture.c tests/supervise/broker_fixture
 tests_supervise_test_broker_SOURCES = tests/supervise/test_broker.c $(BROKER_FIXTURE)
 tests_supervise_test_broker_hostile_SOURCES = tests/supervise/test_broker_hostile.c $(BROKER_FIXTURE)
 tests_supervise_test_broker_modes_SOURCES = tests/supervise/test_broker_modes.c $(BROKER_FIXTURE)
+tests_supervise_test_starter_SOURCES = tests/supervise/test_starter.c $(BROKER_FIXTURE)
 tests_supervise_test_broker_output_SOURCES = tests/supervise/test_broker_output.c $(BROKER_FIXTURE)
 
 # Two tests compare the readers of ELF files.
@@ -216,6 +217,7 @@ check_PROGRAMS += \
 	tests/supervise/test_sender \
 	tests/supervise/test_root_sandbox \
 	tests/supervise/test_opener \
+	tests/supervise/test_starter \
 	tests/supervise/test_calls \
 	tests/supervise/test_landlock \
 	tests/supervise/test_sandbox \

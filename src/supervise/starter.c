@@ -59,7 +59,7 @@ struct starter_run {
 
 static struct starter_process {
 	const struct broker_settings *settings;
-	pid_t main, broker;
+	pid_t main;
 	int broker_socket, socket;
 	struct starter_run runs[STARTER_MAX_RUNS];
 } starter_process; /* too large for a stack */
@@ -211,9 +211,7 @@ static void starter_run(void *context, int socket)
 {
 	struct starter_process *process = context;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != process->broker)
-		return;
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a broker that has ended before has ended the socket */
 	close(process->broker_socket); /* main must see the socket's end when the broker dies */
 	process->socket = socket;
 	root_sandbox_drop(ROOT_GUARD);
@@ -231,7 +229,6 @@ struct xtop_error *starter_open(const struct broker_settings *settings, int brok
 
 	starter_process = (struct starter_process){ .settings = settings,
 						    .main = getppid(),
-						    .broker = getpid(),
 						    .broker_socket = broker_socket };
 	error = helper_start("the starter", starter_run, &starter_process, &starter->process);
 	if (!error)
@@ -254,8 +251,6 @@ static struct xtop_error *starter_ask(struct starter *starter,
 			kill(starter->process.pid, SIGKILL);
 		return error_create("xtop's starter was killed; the guest runs");
 	}
-	for (size_t i = end_fd ? 1 : 0; i < n_got; i++)
-		close(got[i]);
 	if (end_fd)
 		*end_fd = n_got ? got[0] : -1;
 	starter->cpu_ns = reply->cpu_ns;

@@ -116,6 +116,10 @@ struct xtop_error *keeper_start(const struct sampling *sampling, const struct ke
 	struct control *control = sampling->control;
 	char *room = ring_reserve(sampling->ring, 8);
 
+	if (seen->refuses)
+		return error_create("no keeper");
+	seen->main = origin->main;
+	seen->has_run = sampling->run;
 	seen->shared = origin->shared;
 	seen->started++;
 	seen->started_domid = sampling->info.domid;
@@ -150,7 +154,8 @@ void keeper_quit(const struct keeper *keeper)
 void keeper_end(struct keeper *keeper)
 {
 	close(keeper->end_fd);
-	seen->ended++;
+	if (!seen->ended++)
+		seen->asked_first = seen->asked;
 }
 
 /* --- a broker --------------------------------------------------------------------------------- */

@@ -17,6 +17,10 @@
 extern struct seen {
 	uint32_t memory_of;             /* the last domid whose memory was opened */
 	unsigned started, asked, ended; /* keepers that were started, asked to quit, and ended */
+	unsigned asked_first;           /* keepers that were asked to quit before one ended */
+	bool refuses;                   /* no keeper can be started */
+	pid_t main;                     /* main, as the last keeper knows it */
+	bool has_run;                   /* the last keeper has a sampler to run */
 	bool slow;                      /* xenstore does not answer */
 	uint32_t started_domid;         /* domid of the last keeper */
 	char unpaused[40];              /* the last domain that guest_undo_pause() was called for */
