@@ -24,7 +24,9 @@ struct headers {
 static bool headers_find(struct headers *headers, uint64_t address, size_t size_bytes)
 {
 	for (size_t i = 0; i < size_bytes && headers->n < HEADERS_MAX; i += HEADERS_ALIGNMENT) {
-		if (memcmp(headers->pages + i, ELFMAG, SELFMAG) != 0)
+		const uint8_t *at = headers->pages + i;
+
+		if (at[0] != ELFMAG0 || memcmp(at, ELFMAG, SELFMAG) != 0)
 			continue;
 		headers->n++;
 		if (headers->fn(headers->context, address + i))

@@ -182,7 +182,7 @@ static struct xtop_error *starter_act(struct starter_process *process,
 /* False: the broker has gone. */
 static bool starter_serve(struct starter_process *process)
 {
-	struct starter_reply reply = { .failed = false };
+	struct starter_reply reply = { 0 };
 	struct starter_request request;
 	int fds[BROKER_MAX_FDS] = { -1, -1 }, end_fd = -1;
 	struct xtop_error *error;

@@ -135,11 +135,12 @@ static void test_pauses(void)
 
 /* --- what fails, and what is left ------------------------------------------------------------- */
 
-/* Descriptors of process PID. */
-static unsigned count_fds(pid_t pid)
+/* Descriptors of process PID, and memory that it shares. */
+static unsigned count_held(pid_t pid)
 {
-	char path[64];
+	char path[64], line[256];
 	unsigned n = 0;
+	FILE *maps;
 	DIR *folder;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
@@ -148,6 +149,12 @@ static unsigned count_fds(pid_t pid)
 		n++;
 	if (folder)
 		closedir(folder);
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	maps = fopen(path, "r");
+	while (maps && fgets(line, sizeof(line), maps))
+		n += strstr(line, "memfd:") != NULL;
+	if (maps)
+		fclose(maps);
 	return n;
 }
 
@@ -159,7 +166,7 @@ static void test_failures(void)
 	uint32_t number = NEVER;
 
 	starter_stop(&starter, 2);
-	before = count_fds(starter.process.pid);
+	before = count_held(starter.process.pid);
 	check(*start_with(&order, null, ring_fd(ring), &number) && number == NEVER,
 	      "no keeper starts without a control block");
 	check(*start_with(&order, control_fd(control), null, &number) && number == NEVER,
@@ -168,10 +175,10 @@ static void test_failures(void)
 	check_string(start(99, &number), "no keeper", "why no keeper starts is told");
 	seen->refuses = false;
 	check(seen->asked == asked + 1, "a keeper that has not started is not ended");
-	check_u64(count_fds(starter.process.pid), before, "failures leave no descriptor");
+	check_u64(count_held(starter.process.pid), before, "failures leave no descriptor and no memory");
 	check_string(start(99, &number), "", "a keeper starts after failures");
 	starter_stop(&starter, number);
-	check_u64(count_fds(starter.process.pid), before, "a run leaves no descriptor");
+	check_u64(count_held(starter.process.pid), before, "a run leaves no descriptor and no memory");
 	close(null);
 }
 

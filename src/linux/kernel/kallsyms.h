@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "xtop/base/error.h"
+#include "xtop/base/limit.h"
 #include "xtop/symbol/symbol.h"
 
 #define KALLSYMS_MAX_SYMBOLS    (2U << 20)
@@ -29,7 +30,7 @@
  * search in bytes that were crafted to look like tables. Linux 6.18 with 187,000 symbols needs 3.2
  * million.
  */
-#define KALLSYMS_MAX_STEPS (16U << 20)
+#define KALLSYMS_MAX_STEPS LIMIT(16U << 20, 1U << 20)
 
 /* The kernel's read-only data, copied from the front as far as needed. */
 struct kallsyms_input {
