@@ -10,6 +10,8 @@
 #define FOREIGN_LOOK_BYTES 256
 #define SPEEDSCOPE_EXPORTS "speedscope opens it and exports a file that xtop reads"
 
+#define BPFTRACE "stackcollapse-bpftrace.pl makes folded stacks of it"
+
 /* How a format's text begins. */
 struct foreign_mark {
 	const char *start;
@@ -37,6 +39,7 @@ static const struct {
 	FOREIGN_BYTES("\177ELF", "a program or a library, no profile: -k reads its names"),
 	FOREIGN_BYTES("\0\0\0\0\3\0\0\0\1\0\0\0",
 		      "a profile of Java's: pprof -proto writes what xtop reads"),
+	FOREIGN_BYTES("BZh", "packed by bzip2: unpack it"),
 	FOREIGN_BYTES("SQLite format 3\0", "a database of SQLite, no profile"),
 	FOREIGN_BYTES("# callgrind format", "callgrind's: " SPEEDSCOPE_EXPORTS),
 };
@@ -62,6 +65,10 @@ static const struct foreign_mark foreign_texts[] = {
 	{ "Weight\t", "\tSymbol Name", "a copy of Instruments' table: " SPEEDSCOPE_EXPORTS },
 	{ "Bytes Used\t", NULL, "a copy of Instruments' table: " SPEEDSCOPE_EXPORTS },
 	{ "", " log opened (PC)\n", "a log of Papyrus scripts: " SPEEDSCOPE_EXPORTS },
+	{ "Attaching ", " probe", "bpftrace's text: " BPFTRACE },
+	{ "@[\n", "\n]: ", "bpftrace's text: " BPFTRACE },
+	{ "Sampling at ", " Hertz of ",
+	  "text of bcc's profile: its option -f writes folded stacks" },
 	{ "@ ", " samples]\n", "pmcstat's text: stackcollapse-pmc.pl makes folded stacks of it" },
 	{ "", " Time and Allocation Profiling Report ",
 	  "GHC's report: inferno-collapse-ghcprof makes folded stacks of it" },

@@ -117,6 +117,11 @@ static void test_foreign(void)
 	check_refused("Weight\tSelf Weight\t\tSymbol Name\n4 s  100.0%\t-\t \tstart\n",
 		      "Instruments'");
 	check_refused("Bytes Used\tCount\t\tSymbol Name\n 4 MB 9.9%\t8\t \tmain\n", "Instruments'");
+	check_refused("Attaching 1 probe...\n\n@[\n    do_idle+5\n]: 3\n",
+		      "stackcollapse-bpftrace.pl");
+	check_refused("@[\n    do_idle+5\n]: 3\n", "stackcollapse-bpftrace.pl");
+	check_refused("Sampling at 49 Hertz of all threads... Hit Ctrl-C to end.\n", "option -f");
+	check_refused("BZh91AY&SY", "bzip2");
 	check_refused("Stack_31 log opened (PC)\n50002:START:31\n", "Papyrus");
 	check_refused("\177ELF and more", "no profile: -k");
 	check_refused_bytes("\0\0\0\0\3\0\0\0\1\0\0\0\x10\x27\0\0\0\0\0\0\1\0\0\0", 24, "Java's");
