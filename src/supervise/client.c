@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,6 +30,7 @@
 #include "xtop/xen/xen.h"
 
 #define CLIENT_WAIT_S   10    /* longest wait for an answer; xenstore takes less */
+#define CLIENT_LOOK_MS  100   /* how often to look, meanwhile, whether the broker has ended */
 #define CLIENT_WAIT_MS  5000  /* longest wait for a keeper that ends without the broker */
 #define CLIENT_MAX_LIST 32768 /* domains; Xen has no more numbers for them */
 /*
@@ -44,7 +44,6 @@
 /* The process has one broker for its whole life: main cannot start another without rights. */
 static struct {
 	struct helper process;
-	int end_fd; /* readable when the broker has ended; -1: the kernel cannot tell */
 	const struct broker_settings *settings;
 	/*
 	 * Why the broker is not asked any more; NULL while it is asked. After a question without
@@ -53,23 +52,9 @@ static struct {
 	const char *gone;
 	pthread_mutex_t lock;
 	uint64_t cpu_ns; /* the broker's CPU time at its last answer */
-} client = { .end_fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER };
+} client = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* --- start and end ---------------------------------------------------------------------------- */
-
-/*
- * The socket's end tells it only when the broker's children have ended, too: one of them may be
- * opening a file, and wait for a file server.
- */
-static int client_open_end(pid_t broker)
-{
-#ifdef SYS_pidfd_open
-	return (int)syscall(SYS_pidfd_open, broker, 0); /* Linux 5.3 */
-#else
-	(void)broker;
-	return -1;
-#endif
-}
 
 struct xtop_error *broker_start(const struct broker_settings *settings)
 {
@@ -80,7 +65,6 @@ struct xtop_error *broker_start(const struct broker_settings *settings)
 	if (error)
 		return error;
 	setsockopt(client.process.socket, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
-	client.end_fd = client_open_end(client.process.pid);
 	client.gone = NULL;
 	client.settings = settings;
 	return NULL;
@@ -90,9 +74,6 @@ void broker_stop(void)
 {
 	/* The broker may be stopped (SIGSTOP), and main may not be allowed to continue it. */
 	helper_end(&client.process, CLIENT_WAIT_MS);
-	if (client.end_fd >= 0)
-		close(client.end_fd);
-	client.end_fd = -1;
 }
 
 bool broker_is_alive(void)
@@ -119,18 +100,25 @@ static struct xtop_error *client_report_gone(int errno_value)
 	return error_create("%s", client.gone);
 }
 
-/* Waits until there is an answer. False: there is none, and errno says why. */
+/*
+ * Waits until there is an answer. False: there is none, and errno says why. A killed broker does
+ * not end the socket while a child of the broker has it, which opens a file and waits for a file
+ * server.
+ */
 static bool client_wait(void)
 {
-	struct pollfd fds[] = { { .fd = client.process.socket, .events = POLLIN },
-				{ .fd = client.end_fd, .events = POLLIN } };
-	int ready;
+	struct pollfd answer = { .fd = client.process.socket, .events = POLLIN };
 
-	do
-		ready = poll(fds, 2, CLIENT_WAIT_S * 1000);
-	while (ready < 0 && errno == EINTR);
-	errno = ready ? EPIPE : EAGAIN;
-	return fds[0].revents;
+	for (unsigned ms = 0; ms < CLIENT_WAIT_S * 1000; ms += CLIENT_LOOK_MS) {
+		if (poll(&answer, 1, CLIENT_LOOK_MS) > 0)
+			return true;
+		if (helper_wait_for_end(&client.process, 0)) {
+			errno = EPIPE;
+			return poll(&answer, 1, 0) > 0; /* it may have answered before its end */
+		}
+	}
+	errno = EAGAIN;
+	return false;
 }
 
 /*
