@@ -53,6 +53,7 @@ bool eh_return_has_call(const uint8_t *code, size_t n, uint64_t address)
 bool eh_return_find_caller(struct cursor *cursor, uint64_t frame)
 {
 	uint64_t cfa = cursor->regs[REG_SP], place, word;
+	uint32_t overwritten = 0;
 
 	for (unsigned i = 0; i < EH_RETURN_MAX_WORDS && frame + i * sizeof(place) < cfa; i++) {
 		if (!cursor_peek(cursor, frame + i * sizeof(place), &place, 1) || place < cfa ||
@@ -64,7 +65,8 @@ bool eh_return_find_caller(struct cursor *cursor, uint64_t frame)
 		}
 		for (unsigned reg = 0; reg < N_UNWIND_REGISTERS; reg++)
 			if (reg != REG_SP && word == cursor->regs[reg])
-				cursor->known &= ~(1U << reg);
+				overwritten |= 1U << reg;
 	}
+	cursor->known &= ~overwritten;
 	return false;
 }

@@ -81,6 +81,11 @@ static void test_overwritten(void)
 	check(find_caller(&cursor) && cursor.regs[REG_PC] == 0xa05 &&
 		      cursor.regs[REG_SP] == 0x7050 && cursor.known & rbx,
 	      "a return address that is there further out leads to the frame behind that place");
+	made_stack.words[2] = 0x7050;
+	made_stack.words[4] = 0x7048;
+	check(find_caller(&cursor) && cursor.known & rbx,
+	      "the registers of the function that catches are known there");
+	made_stack.words[4] = 0xa04;
 	made_stack.words[2] = 0x7028;
 	check(!find_caller(&cursor), "the address of the return address itself does not matter");
 	made_stack.words[2] = 0x9000;
