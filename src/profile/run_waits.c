@@ -18,6 +18,7 @@
 #define RUN_WAITS_LONG_NS  1e18 /* longer times are cut: they might not fit into a uint64_t */
 #define RUN_WAITS_PAUSE_NS 1e9  /* a longer pause is not a sample's */
 #define RUN_WAITS_BEGIN_NS 1e5  /* time in which all vCPUs of a guest are paused */
+#define RUN_WAITS_STOP_NS  2e7  /* a CPU that idles longer does not wait for a sample's end */
 #define RUN_WAITS_MAX      LIMIT(65536, 64) /* changes that are kept */
 
 void run_waits_deinit(struct run_waits *waits)
@@ -45,14 +46,18 @@ static void run_waits_end(struct run_waits_vcpu *vcpu, uint64_t tsc, uint32_t by
 
 /*
  * Who ran on the CPU that VCPU waited for until CHANGE. A pause stops all vCPUs of the guest, so
- * their CPU is idle until one of them goes on. Then whoever ran before the pause counts.
+ * their CPU is idle from then on until one of them goes on. Then whoever ran before the pause
+ * counts.
  */
 static uint32_t run_waits_find_by(const struct run_waits_vcpu *vcpu,
 				  const struct run_change *change, double ns_per_cycle)
 {
-	double earlier = (double)vcpu->offline - (double)change->idle_since;
+	double since = (double)change->idle_since;
+	double earlier_ns = ((double)vcpu->offline - since) * ns_per_cycle;
+	double idle_ns = ((double)change->tsc - since) * ns_per_cycle;
 
-	if (!change->idle_since || !vcpu->was_paused || earlier * ns_per_cycle > RUN_WAITS_BEGIN_NS)
+	if (!change->idle_since || !vcpu->was_paused || fabs(earlier_ns) > RUN_WAITS_BEGIN_NS ||
+	    idle_ns > RUN_WAITS_STOP_NS)
 		return change->by;
 	return change->by_earlier;
 }

@@ -354,7 +354,29 @@ static void test_paused_by(void)
 	now += 900 * US;
 	put_runstate(IDLE, 3, 0, 1);
 	put_runstate(GUEST, 2, 1, 0);
+	put_runstate(GUEST, 2, 0, 2);
+	put_runstate(GUEST, 4, 2, 1); /* a cap: vCPU 5 runs after the pause, too, up to the cap */
+	put_runstate(GUEST, 5, 1, 0);
+	now += 500 * US;
+	put_runstate(GUEST, 5, 0, 3);
+	put_idle();
+	now += 2 * US;
+	put_runstate(GUEST, 4, 1, 3);
+	now += 30 * US;
+	put_runstate(GUEST, 4, 3, 1);
+	put_runstate(GUEST, 5, 3, 1);
+	put_runstate(IDLE, 3, 0, 1);
+	put_runstate(GUEST, 5, 1, 0);
+	now += 5000 * US;
+	put_runstate(GUEST, 5, 0, 1);
+	put_idle();
+	now += 5000 * US;
+	put_runstate(IDLE, 3, 0, 1);
+	put_runstate(GUEST, 4, 1, 0);
 	table = add_settled(exits, 0);
+	check(table->wakes[4].longest_ns == 10532000 && table->wakes[4].longest_by == IDLE,
+	      "nobody ran before the wait's end: %" PRIu32 ", %" PRIu64 " ns",
+	      table->wakes[4].longest_by, table->wakes[4].longest_ns);
 	check(table->wakes[1].longest_ns == 532000 && table->wakes[1].longest_by == GUEST,
 	      "who ran before the pause: %" PRIu32 ", %" PRIu64 " ns", table->wakes[1].longest_by,
 	      table->wakes[1].longest_ns);
