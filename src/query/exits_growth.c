@@ -207,8 +207,8 @@ static bool exits_times_restarted(const struct time_histogram *now,
 }
 
 /*
- * Adds the buckets by which NOW grew since BEFORE, which may be NULL. When memory is out, the rest
- * is left out.
+ * Adds the buckets by which NOW grew since BEFORE, which may be NULL. When memory is out, or the
+ * moment has EXITS_MOMENT_BUCKETS, the rest is left out.
  */
 static void exits_add_buckets(struct exits_moment *moment, struct exits_grown *grown,
 			      const struct time_histogram *now, const struct time_histogram *before)
@@ -220,11 +220,25 @@ static void exits_add_buckets(struct exits_moment *moment, struct exits_grown *g
 
 		if (!count)
 			continue;
-		if (!vector_reserve(moment->buckets, moment->capacity, moment->n_buckets + 1))
+		if (moment->n_buckets == EXITS_MOMENT_BUCKETS ||
+		    !vector_reserve(moment->buckets, moment->capacity, moment->n_buckets + 1))
 			return;
 		moment->buckets[moment->n_buckets++] = (struct exits_bucket){ i, count };
 		grown->n_buckets++;
 	}
+}
+
+/* Gives back the room that no bucket needs. */
+static void exits_trim_buckets(struct exits_moment *moment)
+{
+	void *trimmed = moment->n_buckets ? reallocarray(moment->buckets, moment->n_buckets,
+							 sizeof(*moment->buckets))
+					  : NULL;
+
+	if (!trimmed)
+		return;
+	moment->buckets = trimmed;
+	moment->capacity = moment->n_buckets;
 }
 
 /* Adds how the times of COPY's reasons and vCPUs grew. TABLE has them, as COPY has none. */
@@ -233,7 +247,7 @@ static void exits_add_times(struct exits_moment *moment, const struct exits_grow
 {
 	struct exits_grown *grown = moment->grown;
 
-	if (!table->times)
+	if (!table->times || (growth->parts && !growth->times)) /* not known since when */
 		return;
 	for (size_t i = 0; i < copy->n_rows; i++)
 		exits_add_buckets(moment, &grown[i], &table->times[copy->rows[i].times],
@@ -244,6 +258,7 @@ static void exits_add_times(struct exits_moment *moment, const struct exits_grow
 				  growth->times && i < growth->n_vcpus
 					  ? &growth->times[growth->n_rows + i]
 					  : NULL);
+	exits_trim_buckets(moment);
 }
 
 struct exits_moment *exits_growth_update(struct exits_growth *growth,
