@@ -267,11 +267,11 @@ const struct pprof_item *pprof_tables_find_location(const struct pprof_tables *t
 /* --- frames ----------------------------------------------------------------------------------- */
 
 /*
- * A function's name, or its mangled name if that tells more: overloads of a function that are named
+ * Whether FUNCTION's mangled name tells more than its name: overloads of a function that are named
  * without their parameters look alike.
  */
-static const char *pprof_tables_name(const struct pprof_tables *tables,
-				     const struct pprof_item *function)
+static bool pprof_tables_mangled_tells_more(const struct pprof_tables *tables,
+					    const struct pprof_item *function)
 {
 	const char *name = pprof_tables_string(tables, function->a);
 	const char *mangled = pprof_tables_string(tables, function->b);
@@ -279,11 +279,20 @@ static const char *pprof_tables_name(const struct pprof_tables *tables,
 	size_t n = name ? strlen(name) : 0;
 
 	if (!name || !mangled || !strcmp(name, mangled))
-		return name;
+		return false;
 	demangled = symbol_demangle(mangled);
-	return demangled && !strncmp(demangled, name, n) && (!demangled[n] || demangled[n] == '(')
-		       ? mangled
-		       : name;
+	return demangled && !strncmp(demangled, name, n) && (!demangled[n] || demangled[n] == '(');
+}
+
+/* Gives each function the name that tells most. */
+static void pprof_tables_choose_names(struct pprof_tables *tables)
+{
+	for (size_t i = 0; i < tables->functions.n; i++) {
+		struct pprof_item *function = &tables->functions.items[i];
+
+		if (pprof_tables_mangled_tells_more(tables, function))
+			function->a = function->b;
+	}
 }
 
 static uint32_t pprof_tables_intern(const struct pprof_tables *tables, struct builder *builder,
@@ -292,7 +301,7 @@ static uint32_t pprof_tables_intern(const struct pprof_tables *tables, struct bu
 {
 	const struct pprof_item *mapping = pprof_find(&tables->mappings, location->a);
 	const char *file = mapping ? pprof_tables_string(tables, mapping->a) : NULL;
-	const char *name = function ? pprof_tables_name(tables, function) : NULL;
+	const char *name = function ? pprof_tables_string(tables, function->a) : NULL;
 	struct code_place place = { .address = location->b, .file = file };
 
 	if (name && strcmp(name, "[unknown]") != 0)
@@ -317,6 +326,7 @@ static bool pprof_tables_build_frames(struct pprof_tables *tables, struct pprof_
 	pprof_sort(&tables->mappings);
 	pprof_sort(&tables->functions);
 	pprof_sort(&tables->locations);
+	pprof_tables_choose_names(tables);
 	tables->frames = calloc(tables->n_lines + tables->locations.n + 1, sizeof(*tables->frames));
 	if (!tables->frames)
 		return pprof_stream_fail(stream, "no memory for its functions");
