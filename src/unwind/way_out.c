@@ -354,10 +354,9 @@ static void way_return(struct way_out *way_out, const struct way_state *state)
 	result = &way_out->results[well];
 	result->contradicts |= result->found &&
 			       (rule.reg != result->rule.reg || rule.offset != result->rule.offset);
-	if (!result->found) {
+	if (!result->found)
 		result->rule = rule;
-		result->jumped = state->jumped;
-	}
+	result->jumped = state->jumped && (!result->found || result->jumped);
 	result->found = true;
 }
 
