@@ -57,6 +57,7 @@ static const int helper_sandbox_calls[] = {
 	CALL(epoll_create1), CALL(epoll_ctl), CALL(epoll_wait), CALL(epoll_pwait),
 	CALL(epoll_pwait2), CALL(eventfd2), CALL(pipe), CALL(pipe2), CALL(rt_sigaction),
 	CALL(rt_sigprocmask), CALL(rt_sigreturn), CALL(rt_sigtimedwait),
+	CALL(sigaltstack), /* AddressSanitizer, where a function does not return */
 	/* sockets that are open; those that are made are below */
 	CALL(getsockname), CALL(getpeername), CALL(getsockopt), CALL(setsockopt), CALL(recvfrom),
 	CALL(recvmsg), CALL(shutdown),
