@@ -32,24 +32,24 @@
 
 #define PIPELINE_WAIT_NS 1000000 /* time between looks whether the sampler has started */
 #define PIPELINE_NAP_NS  2000000 /* time between looks whether the resolver has ended */
-/* What is in the ring at the end is resolved for files and tables, for this time at most. */
+/* The longest time, at the end, to resolve samples in the ring for files and tables. */
 #define PIPELINE_PATIENCE_NS 3000000000ULL
 
 struct pipeline {
 	const struct options *options;
 	const struct host_files *files;
-	const char *domain;      /* the user's name for the guest; NULL: a recording is replayed */
+	const char *domain;      /* the user's name for the guest; NULL: the file of -r is shown */
 	struct guest_info guest; /* what main knows of the guest */
 	/* The live guest; in a replay the ring and the recorded memory. */
 	struct attached_guest source;
-	struct recorded_memory *recorded; /* memory of a recording; NULL: live, or not recorded */
+	struct recorded_memory *recorded; /* memory of a recording; NULL: there is none */
 	struct symbols *symbols;
 	struct work work; /* what the resolver does; the guest's memory and images point to it */
 	struct kernel_cache *cache; /* NULL: kernels are not cached */
 	struct os *os;
-	const struct snapshot *given_baseline; /* valid until pipeline_start() ends; NULL: none */
+	const struct snapshot *given_baseline; /* the older run, until pipeline_start() ends */
 	struct replay_source replayed;         /* the file of -r */
-	struct recording_reader *reader;       /* the recording of -r; NULL: live, or a profile */
+	struct recording_reader *reader;       /* the recording of -r; NULL: there is none */
 	struct control *control;
 	struct snapshot_slot *slot, *waits_slot;
 	struct takers_source *takers; /* NULL: a recording or a profile */
@@ -64,7 +64,7 @@ struct pipeline {
 	char progress[WORK_TEXT_BYTES]; /* what the resolver reads, for main */
 	pthread_t replay_thread, resolver_thread, reattach_thread;
 	bool replay_started, resolver_started, reattach_started;
-	uint64_t patient_until_ns; /* when the resolver has to hurry; 0: not asked to end */
+	uint64_t patient_until_ns; /* when the resolver has to hurry; 0: sampling goes on */
 	uint64_t started_ns;
 };
 
@@ -220,7 +220,7 @@ static struct xtop_error *pipeline_create_writer(struct pipeline *pipeline)
 	return record ? recording_writer_open(record, &pipeline->writer) : NULL;
 }
 
-/* Ends a recording in which there is nothing. */
+/* Ends a recording that has no samples, and removes its file. */
 static void pipeline_discard_recording(const struct pipeline *pipeline,
 				       struct recording_writer *writer)
 {
@@ -228,7 +228,10 @@ static void pipeline_discard_recording(const struct pipeline *pipeline,
 		broker_opener.remove(pipeline->options->record);
 }
 
-/* Reads SIZE_BYTES at ADDRESS as vCPU 0 sees them. On the resolver's thread while that runs. */
+/*
+ * Reads SIZE_BYTES at ADDRESS as vCPU 0 sees them. While the resolver's thread runs, on that
+ * thread.
+ */
 static bool pipeline_read_guest(const struct pipeline *pipeline, uint64_t address, void *buffer,
 				size_t size_bytes)
 {
@@ -279,7 +282,7 @@ static struct xtop_error *pipeline_check_build(const struct pipeline *pipeline, 
 
 static struct xtop_error *pipeline_read_symbols(struct pipeline *pipeline)
 {
-	size_t n_recorded = symbols_count(pipeline->symbols); /* a recording brought them */
+	size_t n_recorded = symbols_count(pipeline->symbols); /* all of them are a recording's */
 	struct xtop_error *error = NULL;
 
 	for (size_t i = 0; i < pipeline->options->n_symbols && !error; i++) {
@@ -349,7 +352,7 @@ static struct xtop_error *pipeline_create_os(struct pipeline *pipeline)
 	return os_create(&settings, &pipeline->os);
 }
 
-/* Finds the recorded guest's system anew, from the pages that the run read for that. */
+/* Finds the recorded guest's system anew, from the pages that the recorded run read for this. */
 static struct xtop_error *pipeline_create_recorded_os(struct pipeline *pipeline)
 {
 	struct os_settings settings;
@@ -362,7 +365,7 @@ static struct xtop_error *pipeline_create_recorded_os(struct pipeline *pipeline)
 	return error ? error : os_create(&settings, &pipeline->os);
 }
 
-/* Keeps each sample for the format that has them. A live guest has no end, so none are kept. */
+/* Keeps each sample if the format needs each. A live guest has no end, so none are kept. */
 static struct xtop_error *pipeline_create_log(struct pipeline *pipeline)
 {
 	const struct options *options = pipeline->options;
@@ -494,7 +497,7 @@ static struct xtop_error *pipeline_check_builds(void *context)
 	return error;
 }
 
-/* The name by which to find the guest after a reboot; NULL: by UUID alone, as domain ids change. */
+/* The name by which to find the guest after a reboot; NULL: only the UUID serves for that. */
 static const char *pipeline_name(const struct pipeline *pipeline)
 {
 	const char *domain = pipeline->domain;
@@ -508,7 +511,7 @@ static struct xtop_error *pipeline_start_reattacher(struct pipeline *pipeline)
 {
 	const struct reattach_settings settings = {
 		.name = pipeline_name(pipeline),
-		/* A recording is of one boot; --all finds the next domain itself. */
+		/* A recording belongs to one boot; --all finds the next domain itself. */
 		.ends = pipeline->writer || pipeline->options->all,
 		.bound_ns = pipeline->options->batch && !pipeline->options->push &&
 					    !pipeline->options->metrics
@@ -654,8 +657,8 @@ static void pipeline_hurry(struct pipeline *pipeline)
 }
 
 /*
- * Whether files are written from the samples. Then all samples are resolved before the end, unless
- * that takes too long.
+ * Whether files or tables are written from the samples. Then all samples are resolved before the
+ * end, unless that takes too long.
  */
 static bool pipeline_has_results(const struct pipeline *pipeline)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Going on when sampling of a guest has ended; see reattach.h. */
+/* Goes on when sampling of a guest has ended; see reattach.h. */
 #include "config.h"
 
 #include "pipeline/reattach.h"
@@ -252,8 +252,8 @@ static bool reattach_is_incoming(const struct guest_info *info)
 }
 
 /*
- * Finds the guest's domain once it is whole. While a domain is built it gets its vCPUs one by one;
- * it is whole when it is found twice with the same number.
+ * Finds the guest's domain once it is whole. While a domain is built it gets its vCPUs one by one.
+ * It is whole when two looks in a row find it with equal numbers of vCPUs.
  */
 static bool reattach_find_whole(const struct reattacher *reattacher, struct guest_info *info)
 {
@@ -368,8 +368,8 @@ static bool reattach_gives_up(const struct reattacher *reattacher, enum guest_en
 }
 
 /*
- * Waits for the guest. True: the guest is back and sampled. False: it stays away, or sampling
- * failed.
+ * Waits for the guest. True: the guest is back and sampled. False: the guest stays away, or
+ * sampling failed.
  */
 static bool reattach_wait_guest(struct reattacher *reattacher)
 {

@@ -40,16 +40,19 @@ struct attached_guest {
 	struct memory *memory;
 	struct ring *ring;
 	struct guest_process process;
-	bool started; /* process exists, running or not: guard_stop() has not been called */
+	bool started; /* `process` exists, running or not: guard_stop() was not called */
 };
 
 struct reattach_settings {
 	const char *name; /* finds the guest after a reboot if the UUID does not; NULL: UUID only */
 	bool ends;        /* sampling ends when the guest goes away; nobody waits for its return */
-	/* The longest wait. With a bound a guest that has shut down is not awaited; 0: no bound. */
+	/*
+	 * The longest wait for the guest; 0: no bound. With a bound, a guest that has shut down is
+	 * not awaited.
+	 */
 	uint64_t bound_ns;
 	struct control *control;
-	struct resolver *resolver; /* its thread runs */
+	struct resolver *resolver; /* the resolver, whose thread runs */
 	struct takers_source *takers;
 	struct trace_source *trace;
 	struct os *os;

@@ -99,8 +99,8 @@ struct xtop_error *replay_source_read_next_value(const char *path,
 }
 
 /*
- * Replaces *FILEP and HEAD by a stream of what the file has packed, if that is a recording. Readers
- * of profiles unpack for themselves.
+ * If the file is a packed recording, replaces *FILEP by a stream of the unpacked recording, and
+ * HEAD by its first bytes. Readers of profiles unpack for themselves.
  */
 static void replay_source_unpack(FILE **filep, char head[REPLAY_SOURCE_HEAD_BYTES])
 {

@@ -16,9 +16,9 @@ struct replay_source {
 	struct recording_reader *reader; /* reads the recording; NULL if the file is a profile */
 	struct frames *frames;           /* the profile's table of names */
 	struct import *import;           /* the profile, read to its end */
-	struct snapshot *baseline;       /* the older run, with these frames; NULL: none */
+	struct snapshot *baseline;       /* the older run, with frames of `frames`; NULL: none */
 	struct code_names *names;        /* the profile's files of -k; NULL: none */
-	char *value;                     /* type of the values read last; NULL: read once only */
+	char *value;                     /* type of the values read last; NULL: n_reads is 1 */
 	uint64_t n_reads;                /* how often the profile was read */
 };
 
@@ -26,9 +26,9 @@ struct replay_source {
 struct replay_settings {
 	const struct host_files *files;  /* borrowed */
 	const struct snapshot *baseline; /* the older run, for comparison; NULL: none */
-	bool strict;                     /* --strict */
-	const char *value;               /* --value; NULL: the profile's default */
-	const char *const *symbols;      /* -k */
+	bool strict;                     /* the value of --strict */
+	const char *value;               /* type of values, by --value; NULL: the default */
+	const char *const *symbols;      /* files of -k */
 	size_t n_symbols;
 };
 

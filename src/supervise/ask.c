@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Asks in a child process, and kills the child if it takes too long; see supervise/ask.h. In the
- * broker's process, and in main's as long as main has no broker.
+ * Asks Xen and xenstore in a child process, and kills a child that takes too long; see ask.h. In
+ * the broker's process, and in main's as long as main has no broker.
  *
  *   child ── pipe ─► struct ask_answer, then answer.n listings
  *
@@ -28,11 +28,11 @@
 #include "xtop/base/clock.h"
 #include "xtop/xen/xen.h"
 
-#define ASK_MAX_LIST 32768 /* domains; Xen has no more numbers for them */
+#define ASK_MAX_LIST 32768 /* most domains: Xen has no more numbers */
 
 struct ask_answer {
 	bool failed;
-	char message[512]; /* if it failed */
+	char message[512]; /* why the question failed */
 	size_t n;
 };
 
@@ -127,7 +127,10 @@ static uint64_t ask_time_ns(struct timeval time)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_usec * 1000;
 }
 
-/* A child that was killed ends at once. If a debugger holds it, init reaps it later. */
+/*
+ * Kills the child, and waits up to 100 ms for its end. If a debugger holds the child, init reaps
+ * the child later.
+ */
 static void ask_end(struct ask *ask)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };
@@ -152,7 +155,7 @@ static struct xtop_error *ask_wait(const struct ask *ask)
 	int ready = poll(fds, 2, (int)(wait_ns / 1000000));
 
 	if (ready < 0 && errno == EINTR)
-		return NULL; /* the next call waits */
+		return NULL; /* the next call waits again */
 	if (fds[0].revents)
 		return NULL;
 	if (ready > 0)

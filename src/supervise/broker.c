@@ -62,9 +62,9 @@ struct broker {
 	int folders[BROKER_MAX_FILES]; /* folders of settings->files, opened at start; -1: none */
 	struct starter starter;
 	struct helper watches[STARTER_MAX_RUNS]; /* processes that look at the host */
-	struct xtop_error *no_walls; /* why there are none: then nothing is answered */
+	struct xtop_error *no_walls; /* the answer to all questions if there are no walls */
 	size_t n_grants;
-	bool dropped; /* a grant was dropped, and with it what its domain had used */
+	bool dropped; /* a grant was dropped, and what its domain had used is unknown */
 	struct broker_grant grants[BROKER_MAX_GRANTS];
 };
 
@@ -79,8 +79,8 @@ enum broker_need {
 	BROKER_NEEDS_SCREEN = 1 << 4,     /* somebody who names files */
 	BROKER_NEEDS_NEIGHBOURS = 1 << 5, /* --neighbours, or a screen that may show them */
 	BROKER_NEEDS_EXITS = 1 << 6,      /* --exits, or a screen that may show them */
-	BROKER_NEEDS_MANAGER = 1 << 7,    /* --push or --metrics: what a service has */
-	BROKER_NEEDS_NEVER = 1 << 8,      /* nothing fulfils it: the question is unknown */
+	BROKER_NEEDS_MANAGER = 1 << 7,    /* --push or --metrics, which a service has */
+	BROKER_NEEDS_NEVER = 1 << 8,      /* nothing fulfils this need: the question is unknown */
 };
 
 static unsigned broker_find_needs(uint32_t question)
@@ -154,10 +154,10 @@ static struct broker_grant *broker_find_grant(struct broker *broker, uint32_t do
 }
 
 /*
- * Adds the domain of INFO. A grant of the same domain is replaced, because the domain may have more
- * vCPUs now, or another name. A grant of its predecessor before a reboot is replaced as well. If
- * there are too many grants, the oldest is dropped. From then on a domain that is found may be one
- * that was dropped, and gets no advance.
+ * Adds a grant for the domain of INFO. The new grant replaces the domain's old one, because the
+ * domain may have more vCPUs now, or another name. It also replaces the grant of the domain's
+ * predecessor before a reboot. If there are too many grants, the oldest is dropped. From then on
+ * each new domain may be a dropped one, and begins with an empty budget.
  */
 static void broker_add_grant(struct broker *broker, const struct guest_info *info)
 {
@@ -191,7 +191,7 @@ static void broker_add_grant(struct broker *broker, const struct guest_info *inf
 struct broker_answer {
 	struct broker_reply reply;
 	int fd;                     /* sent with the reply, then closed; -1: none */
-	struct guest_listing *list; /* sent after the reply: reply.number of them */
+	struct guest_listing *list; /* reply.number listings, sent after the reply; NULL: none */
 };
 
 static struct xtop_error *broker_list(const struct broker *broker, struct broker_answer *answer)
@@ -260,8 +260,8 @@ static struct xtop_error *broker_start_run(struct broker *broker, struct broker_
 }
 
 /*
- * Starts the process that QUESTION asks for. It ends when main closes the socket that it gets. A
- * guest has one of each at most, as main uses them.
+ * Starts the process that REQUEST asks for. The process ends when main closes its end of the
+ * socket. Main asks for at most one such process of each kind for a guest.
  */
 static struct xtop_error *broker_start_watch(struct broker *broker, uint32_t domid,
 					     const struct broker_request *request,
@@ -283,12 +283,15 @@ static struct xtop_error *broker_start_watch(struct broker *broker, uint32_t dom
 		error = helper_start("the process that looks at the host", host_watch_run,
 				     &settings, watch);
 	if (!error)
-		answer->fd = watch->socket; /* closed here when it is sent */
+		answer->fd = watch->socket; /* broker_send() sends the socket, and closes it here */
 	watch->socket = 0;
 	return error;
 }
 
-/* The owner of a folder may replace it later, so root keeps an O_PATH descriptor. */
+/*
+ * Opens the folders of the result files. A folder's owner may replace the folder later, so root
+ * keeps an O_PATH descriptor.
+ */
 static void broker_open_folders(struct broker *broker)
 {
 	for (size_t i = 0; i < BROKER_MAX_FILES; i++) {
@@ -442,8 +445,9 @@ static void broker_refuse_core_files(void)
 }
 
 /*
- * The broker does not use the streams. A pipe of the user must not stay open when main ends, and
- * the broker, and what it starts, has no terminal.
+ * Replaces the three streams by /dev/null, because the broker does not use them. A pipe of the
+ * user's must not stay open when main ends. Neither the broker nor what it starts has a terminal
+ * then.
  */
 static void broker_close_streams(void)
 {

@@ -13,7 +13,10 @@
  */
 void broker_run(void *context, int socket);
 
-/* The broker has no streams up to this one. Sanitizers write to stderr. */
+/*
+ * The last of the three streams that the broker replaces by /dev/null. Sanitizers write to stderr,
+ * so their builds keep stderr.
+ */
 #ifdef SANITIZED
 #define BROKER_LAST_STREAM STDOUT_FILENO
 #else

@@ -8,16 +8,17 @@
  *   FIND           text: domain             info                           -
  *   REGISTERS      domid, number: vCPU      registers                      -
  *   MEMORY         domid                    -                              ◄ the domain's memory
- *   CACHE          domid                    -                              ◄ its file, if any
- *   START          domid                    number: of the sampling        ► control, ring; ◄ end
- *   STOP           number: of the sampling  -                              -
- *   REMOVE         number: of the file      -                              -
- *   OPEN           text: path, number       number: it exists              ◄ the file
+ *   CACHE          domid                    -                              ◄ cached kernel, if any
+ *   START          domid                    number: the run                ► control, ring; ◄ end
+ *   STOP           number: the run          -                              -
+ *   REMOVE         number: the result file  -                              -
+ *   OPEN           text: path, number       number: 1 if it existed        ◄ the file
  *   TAKERS         domid, number: half-life -                              ◄ host_watch.h's socket
  *   TRACE          domid                    -                              ◄ trace_watch.h's socket
  *   NEWS           news                     -                              -
  *
- * The number of OPEN is an enum opener_act (opener.h), that of TAKERS a number of milliseconds.
+ * OPEN's number is an enum opener_act (opener.h). The half-life of TAKERS is in milliseconds. A run
+ * is one domain's keeper, guard and sampler (starter.h).
  */
 #ifndef SUPERVISE_BROKER_WIRE_H
 #define SUPERVISE_BROKER_WIRE_H
@@ -50,7 +51,7 @@ struct broker_request {
 struct broker_reply {
 	bool failed;
 	bool later;        /* failed, but the same question may succeed later */
-	char message[512]; /* if it failed */
+	char message[512]; /* why the question failed */
 	uint32_t number;
 	uint64_t cpu_ns;   /* CPU time of the broker and of its children that ask Xen */
 	struct guest_info info;

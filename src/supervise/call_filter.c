@@ -23,7 +23,7 @@
 
 void call_filter_init(struct call_filter *filter)
 {
-	/* Without a context, every call below fails. */
+	/* Without a context, no rule can be added, and the filter cannot be loaded. */
 	*filter = (struct call_filter){ .context = seccomp_init(SCMP_ACT_ERRNO(EPERM)) };
 }
 
@@ -84,7 +84,7 @@ void call_filter_add_fork(struct call_filter *filter)
 {
 	call_filter_add_if(filter, CALL(clone), 1,
 			   SCMP_A0(SCMP_CMP_MASKED_EQ, ~CALL_FILTER_FORK, SIGCHLD));
-	/* musl on x86-64 */
+	/* musl on x86-64 forks by this call */
 	call_filter_add_if(filter, CALL(fork), 0);
 }
 

@@ -42,7 +42,7 @@ void call_filter_add_without(struct call_filter *filter, int call, unsigned argu
 void call_filter_add_fcntls(struct call_filter *filter, const uint32_t *commands, size_t n);
 /* Allows memory to be mapped and protected, but not to become executable. */
 void call_filter_add_memory(struct call_filter *filter);
-/* Allows new threads, but no new processes, and signals to this process alone. */
+/* Allows new threads, but no new processes. Allows signals, but only to this process. */
 void call_filter_add_threads(struct call_filter *filter);
 /* Allows new processes by fork(), which share no memory and have no namespace of their own. */
 void call_filter_add_fork(struct call_filter *filter);

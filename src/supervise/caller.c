@@ -34,13 +34,13 @@ static id_t caller_id(const char *variable, id_t fallback)
 
 	if (!text || *text < '0' || *text > '9')
 		return fallback;
-	id = strtoul(text, &end, 10); /* ULONG_MAX if it is larger */
+	id = strtoul(text, &end, 10); /* ULONG_MAX if the number is larger */
 	return *end || id == 0 || id >= UINT32_MAX ? fallback : (id_t)id;
 }
 
 /*
- * Nobody is looked up in the file alone: any other service of names would bring libraries of the
- * system into the program of `make static`.
+ * Finds the user "nobody" in /etc/passwd alone. Other services of names would bring libraries of
+ * the system into the program of `make static`.
  */
 static void caller_find_nobody(struct caller *caller)
 {

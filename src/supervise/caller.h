@@ -24,9 +24,9 @@ struct caller caller_find(void);
  */
 struct xtop_error *caller_become(struct caller caller);
 /*
- * Like caller_become(), for a user of this process's own: one that has no other process and no
- * file. In a user namespace that has no such number, where root is not the host's root, the process
- * becomes the user who called sudo, or nobody.
+ * Lets this process become a user of its own, which has no other process and no file; see
+ * caller_become(). In a user namespace that has no such number, where root is not the host's root,
+ * the process becomes the user who called sudo, or nobody.
  */
 struct xtop_error *caller_become_own_user(void);
 

@@ -31,11 +31,11 @@
 
 #define CLIENT_WAIT_S   10    /* longest wait for an answer; xenstore takes less */
 #define CLIENT_LOOK_MS  100   /* how often to look, meanwhile, whether the broker has ended */
-#define CLIENT_WAIT_MS  5000  /* longest wait for a keeper that ends without the broker */
-#define CLIENT_MAX_LIST 32768 /* domains; Xen has no more numbers for them */
+#define CLIENT_WAIT_MS  5000  /* longest wait for the end of the broker, or of a keeper */
+#define CLIENT_MAX_LIST 32768 /* most domains: Xen has no more numbers */
 /*
- * How often and how long to wait for a vCPU's registers. The smallest budget, 0.01 %, pays for 0.2
- * ms in these 2 s.
+ * The time between two questions for a vCPU's registers, and how many questions to ask. Together
+ * they take 2 s, in which the smallest budget, 0.01 %, pays for 0.2 ms.
  */
 #define CLIENT_LATER_NS    20000000
 #define CLIENT_LATER_TRIES 100
@@ -46,8 +46,9 @@ static struct {
 	struct helper process;
 	const struct broker_settings *settings;
 	/*
-	 * Why the broker is not asked any more; NULL while it is asked. After a question without
-	 * an answer nothing more is asked: a late answer would be taken for the next one.
+	 * Why the broker is not asked any more; NULL while it is asked. After a question without an
+	 * answer nothing more is asked: a late answer would be taken for the answer to the next
+	 * question.
 	 */
 	const char *gone;
 	pthread_mutex_t lock;
@@ -114,7 +115,7 @@ static bool client_wait(void)
 			return true;
 		if (helper_wait_for_end(&client.process, 0)) {
 			errno = EPIPE;
-			return poll(&answer, 1, 0) > 0; /* it may have answered before its end */
+			return poll(&answer, 1, 0) > 0; /* the broker may have answered before */
 		}
 	}
 	errno = EAGAIN;
@@ -285,7 +286,10 @@ int guest_open_cache(uint32_t domid)
 	return fd;
 }
 
-/* Asks for a process of its own, and for its socket. */
+/*
+ * Asks the broker to start the process that REQUEST names. *SOCKETP becomes the socket to that
+ * process.
+ */
 static struct xtop_error *client_start_watch(const struct broker_request *request, int *socketp)
 {
 	struct broker_reply reply;

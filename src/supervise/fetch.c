@@ -23,7 +23,7 @@
 #include "supervise/fetcher.h"
 #include "supervise/helper.h"
 
-#define FETCH_WAIT_MS 1000 /* how long the process may take to end; main's end kills it */
+#define FETCH_WAIT_MS 1000 /* how long to wait for the process's end; main's end kills it */
 
 struct fetch_file {
 	struct build_id id;

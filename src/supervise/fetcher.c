@@ -3,12 +3,12 @@
  * The process that fetches debug files and source files; see fetcher.h. It is forked from main
  * before main opens anything, and gives up its rights at once. We start no thread in it.
  *
- * libdebuginfod (elfutils) talks to the servers. This process alone loads it: it
- * brings libcurl, TLS and some twenty libraries more, which must not run with root's rights or
- * beside a guest's memory. We declare its prototypes here, so that building xtop does not need it.
- * They are part of its stable interface (elfutils debuginfod/debuginfod.h, ELFUTILS_0.178). The
- * library reads the DEBUGINFOD_* variables of the environment. It keeps a cache, in which it also
- * notes files that no server had, as debuginfod-client-config(7) describes.
+ * libdebuginfod (elfutils) talks to the servers. Only this process loads the library, because the
+ * library brings libcurl, TLS and some twenty other libraries. These must not run with root's
+ * rights or beside a guest's memory. We declare the library's prototypes here, so that building
+ * xtop does not need it. They are part of its stable interface (elfutils debuginfod/debuginfod.h,
+ * ELFUTILS_0.178). The library reads the DEBUGINFOD_* variables of the environment. It keeps a
+ * cache, in which it also notes files that no server had, as debuginfod-client-config(7) describes.
  */
 #include "config.h"
 
@@ -102,7 +102,7 @@ static bool fetcher_load(void)
 	return fetcher.client;
 }
 
-/* -ENOENT: no server has the file. */
+/* Finds a file by the library. -ENOENT: no server has the file. */
 static int fetcher_find(const uint8_t *build_id, size_t size_bytes, const char *source,
 			char message[96])
 {
@@ -124,7 +124,7 @@ static int fetcher_find(const uint8_t *build_id, size_t size_bytes, const char *
  */
 struct fetcher_cached {
 	char oldest[2 * NAME_MAX + 2]; /* BUILD-ID/FILE of the file used longest ago */
-	time_t used_s;                 /* when that file was used last */
+	time_t used_s;                 /* when the oldest file was used last */
 	uint64_t bytes;                /* size of all files */
 };
 
@@ -160,7 +160,10 @@ static void fetcher_count_cached(int folder, const char *name, struct fetcher_ca
 		closedir(stream);
 }
 
-/* Removes the files used longest ago: the library's cache limits only their age. */
+/*
+ * Removes the files used longest ago, until the cache is small enough. The library limits only the
+ * age of files.
+ */
 static void fetcher_make_room(int folder)
 {
 	for (;;) {
@@ -214,7 +217,7 @@ static void fetcher_set_up(int socket)
 	helper_detach(socket);
 	setenv("DEBUGINFOD_MAXSIZE", FETCHER_MAXSIZE, 0);
 	setenv("DEBUGINFOD_MAXTIME", FETCHER_MAXTIME, 0);
-	unsetenv("DEBUGINFOD_PROGRESS"); /* the screen shows it */
+	unsetenv("DEBUGINFOD_PROGRESS"); /* the screen shows the progress */
 	unsetenv("DEBUGINFOD_VERBOSE");
 }
 

@@ -16,7 +16,7 @@
 #include "xtop/supervise/fetch.h"
 
 #define FETCHER_MAX_S           600          /* longest time for one file */
-#define FETCHER_CACHE_MAX_BYTES (2ULL << 30) /* size of xtop's own cache before each file */
+#define FETCHER_CACHE_MAX_BYTES (2ULL << 30) /* most that xtop's own cache has before a fetch */
 
 struct fetcher_request {
 	uint32_t size_bytes;
@@ -34,13 +34,14 @@ struct fetcher_reply {
 
 /*
  * Finds the debug file of BUILD_ID, or the source file SOURCE unless SOURCE is "". Returns a
- * descriptor. -1: there is none; MESSAGE may say why. Calls fetcher_send_progress() now and then.
+ * descriptor. Negative: there is none; MESSAGE may say why. Calls fetcher_send_progress() now and
+ * then.
  */
 typedef int fetcher_find_fn(const uint8_t *build_id, size_t size_bytes, const char *source,
 			    char message[96]);
 
 struct fetcher_settings {
-	fetcher_find_fn *find; /* NULL: by libdebuginfod */
+	fetcher_find_fn *find; /* finds files; NULL: libdebuginfod does */
 	const char *cache;     /* folder of xtop's own cache; NULL: there is none */
 };
 

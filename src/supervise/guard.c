@@ -5,20 +5,20 @@
  *
  *   starter ── keeper ── fork ─► guard ── fork ─► sampler
  *
- * The sampler ends: a pipe tells the guard (watch_fork()). stop_area_is_stopped() tells whether the
- * guest must be released. The sampler hangs: an alarm wakes the guard 8 ms after the sampler was
- * about to stop the guest. Then the guard polls every 8 ms and finds the same stop again. It kills
- * and disarms the sampler and waits a little for its end. Only then it looks at Xen's results. It
- * forks another sampler, which goes on with the same ring and counters.
+ * If the sampler ends, a pipe tells the guard (watch_fork()), and stop_area_is_stopped() tells
+ * whether the guest must be released. If the sampler hangs, an alarm wakes the guard 8 ms after the
+ * sampler was about to stop the guest. Then the guard polls every 8 ms and finds the same stop
+ * again. It kills and disarms the sampler and waits a little for the sampler's end. Only then it
+ * looks at Xen's results. It forks another sampler, which goes on with the same ring and counters.
  *
  * A killed sampler need not be dead. A debugger may stop it while it ends, a freezer may hold it in
  * the kernel, or the kernel may have gigabytes to write first. The guest does not wait for that: a
  * killed process runs no more instructions of its own, and its last hypercall, which may still be
  * under way, was disarmed. Only another sampler waits, because it would use the same calls.
  *
- * The guard dies: the kernel sends SIGTERM to the sampler (PR_SET_PDEATHSIG), and the sampler
- * finishes its tick and ends; the keeper does the rest. Neither guard nor keeper parses bytes that
- * come from a guest.
+ * If the guard dies, the kernel sends SIGTERM to the sampler (PR_SET_PDEATHSIG). The sampler
+ * finishes its tick and ends, and the keeper does the rest. Neither guard nor keeper parses bytes
+ * that come from a guest.
  */
 #include "config.h"
 
@@ -95,7 +95,7 @@ static enum guard_verdict guard_watch_sampler(struct guard *guard)
 			continue;
 		if (!quit_ns) {
 			quit_ns = clock_now_ns();
-			kill(guard->sampler, SIGTERM); /* it may sleep */
+			kill(guard->sampler, SIGTERM); /* the sampler may sleep */
 		}
 		if (clock_now_ns() - quit_ns > WATCH_QUIT_NS)
 			return VERDICT_STAYS;
@@ -121,7 +121,10 @@ static void guard_end_sampler(struct guard *guard)
 	watch_reap(guard->sampler, &guard->status);
 }
 
-/* The guest runs, so there is time: on a busy machine the end of a killed process takes a while. */
+/*
+ * Waits for the end of the killed sampler, which takes a while on a busy machine. The guest runs,
+ * so there is time.
+ */
 static bool guard_sampler_dies(const struct guard *guard)
 {
 	return watch_ends(guard->end_fd, WATCH_QUIT_NS);
@@ -190,7 +193,7 @@ static bool guard_prepare_restart(struct guard *guard)
 	watch_count_hang(stopped_ns, 1);
 	control_set_credit_spent(true);
 	if (!guard_rest(guard, stopped_ns)) {
-		/* There is no sampler that could set its state. */
+		/* No sampler is left that could set this state. */
 		control_set_state(guard->sampling->control, SAMPLER_ENDED);
 		return false;
 	}
@@ -203,7 +206,7 @@ static bool guard_fork_sampler(struct guard *guard)
 
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		; /* reap earlier samplers that a debugger has let go meanwhile */
-	stop_area_clear_alarm(guard->sampling->area); /* the last sampler may have left it set */
+	stop_area_clear_alarm(guard->sampling->area); /* may still be set by the last sampler */
 	stop_area_arm(guard->sampling->area);
 	guard->sampler = watch_fork(&guard->end_fd);
 	if (guard->sampler == 0) {
@@ -219,7 +222,9 @@ static bool guard_fork_sampler(struct guard *guard)
 	return true;
 }
 
-/* The first sampler has no filter, so the guard enters its walls behind the fork. */
+/*
+ * Enters the guard's walls. Called after the first fork, so that the first sampler has no filter.
+ */
 static bool guard_enter_walls(struct guard *guard)
 {
 	struct xtop_error *error = root_sandbox_enter(ROOT_GUARD);

@@ -23,7 +23,7 @@
 #include "supervise/warden.h"
 #include "xtop/base/xdg.h"
 
-/* The process that forks helpers, as they know it. */
+/* The process that has forked this helper. */
 static pid_t helper_parent;
 
 struct xtop_error *helper_start(const char *name, helper_run_fn *run, void *context,
@@ -123,7 +123,7 @@ int helper_open_cache(const char *cache, const char *name)
 	if (!xdg_make_folder(cache) || (size_t)snprintf(path, sizeof(path), "%s/%s.%u", cache, name,
 							(unsigned)caller.uid) >= sizeof(path))
 		return -1;
-	(void)!mkdir(path, 0700); /* it may be there */
+	(void)!mkdir(path, 0700); /* the folder may be there already */
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0 && fchown(fd, caller.uid, caller.gid) < 0) {
 		close(fd);

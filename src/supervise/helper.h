@@ -40,8 +40,8 @@ void helper_detach(int socket);
 bool helper_close_others(int socket);
 
 /*
- * The twin of helper_start(): closes the socket, at which the process is to end, and waits for its
- * end, WAIT_MS at most. Without a process it does nothing.
+ * Undoes helper_start(): closes the socket, whose end tells the process to end, and waits for the
+ * process's end, WAIT_MS at most. Without a process it does nothing.
  */
 void helper_end(struct helper *helper, unsigned wait_ms);
 

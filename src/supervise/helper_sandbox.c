@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the processes that talk to servers may do; see helper_sandbox.h. They read what servers and
- * clients send with libraries for TLS, HTTP and host names. So such a process gets no descriptor
- * but its socket and its folder, is no longer root, starts no program, and touches no other
- * process. Main's sandbox (sandbox.c) is narrower: it leaves no network.
+ * What the processes that talk to servers may do; see helper_sandbox.h. With libraries for TLS,
+ * HTTP and host names, they read what servers and clients send. So such a process gets no
+ * descriptor but its socket and its folder, is no longer root, starts no program, and touches no
+ * other process. Main's sandbox (sandbox.c) is narrower: it leaves no network.
  *
  * The filter has a list of calls that are allowed; all others fail with EPERM. The lists were made
  * from traces of libcurl with GnuTLS and with OpenSSL, libdebuginfod, libmicrohttpd and glibc's
@@ -77,13 +77,18 @@ static const int helper_sandbox_server_calls[] = {
 	CALL(accept), CALL(accept4),
 };
 
-/* Without F_SETOWN and F_SETSIG: they could send SIGKILL to another process. F_SETFL below. */
+/*
+ * Commands of fcntl(). F_SETOWN and F_SETSIG are missing: they could send SIGKILL to another
+ * process. call_filter_add_fcntls() adds F_SETFL.
+ */
 static const uint32_t helper_sandbox_fcntls[] = {
 	F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_GETLK, F_SETLK, F_SETLKW,
 	F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW,
 };
 
-/* Is it a terminal, do not wait, how many bytes are there. */
+/*
+ * Commands of ioctl(): whether a descriptor is a terminal, not to wait, how many bytes are there.
+ */
 static const uint32_t helper_sandbox_ioctls[] = { TCGETS, FIONBIO, FIONREAD };
 
 /* The sockets that a client makes: TCP and UDP. */
@@ -118,7 +123,7 @@ static void helper_sandbox_add_client(struct call_filter *filter)
 			   SCMP_A1_32(SCMP_CMP_MASKED_EQ, SOCKET_TYPE, SOCK_STREAM));
 }
 
-/* With MSG_FASTOPEN, a sending call connects. */
+/* A server may send, but not with MSG_FASTOPEN, by which a sending call connects. */
 static void helper_sandbox_add_server(struct call_filter *filter)
 {
 	call_filter_add(filter, helper_sandbox_server_calls, COUNT(helper_sandbox_server_calls));
@@ -144,7 +149,10 @@ static struct xtop_error *helper_sandbox_filter_calls(bool connects)
 	return call_filter_load(&filter);
 }
 
-/* A sender unpacks 64 MiB of a packet of 16 MiB; libraries have threads. */
+/*
+ * Most memory of such a process. A sender unpacks a packet of 16 MiB into 64 MiB; libraries have
+ * threads.
+ */
 #define HELPER_SANDBOX_MEMORY_BYTES (512ULL << 20)
 
 static void helper_sandbox_limit_memory(void)

@@ -9,7 +9,7 @@
 
 /*
  * Gives up all rights but these: to read what everybody may read below /usr and /etc, to write
- * below FOLDER (-1: none), and to use the sockets that are open. If it CONNECTS, the process may
+ * below FOLDER (-1: none), and to use the sockets that are open. If CONNECTS is set, it may
  * also make TCP and UDP sockets. The process becomes the user who called sudo, or nobody; without a
  * folder it becomes a user of its own. All libraries must be loaded before.
  */

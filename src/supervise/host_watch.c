@@ -23,7 +23,7 @@
 #include "xtop/xen/xen.h"
 
 #define HOST_WATCH_NS       100000000ULL   /* mean time between two looks */
-#define HOST_WATCH_SHARE    0.004          /* CPU time that looks may take */
+#define HOST_WATCH_SHARE    0.004          /* share of a CPU that looks may take */
 #define HOST_WATCH_NAMES_NS 10000000000ULL /* time between two looks at names */
 #define HOST_WATCH_IDLE     0.1            /* a CPU that is used less than this counts as idle */
 
@@ -72,7 +72,9 @@ static void host_watch_look(struct host_watch *watch)
 
 /* --- what an answer has besides --------------------------------------------------------------- */
 
-/* Names are xenstore's, which may be slow: this process may wait for it, nobody else does. */
+/*
+ * Reads the domains' names from xenstore, which may be slow. Only this process waits for xenstore.
+ */
 static void host_watch_read_names(struct host_watch *watch)
 {
 	uint64_t now_ns = clock_now_ns();
@@ -85,7 +87,7 @@ static void host_watch_read_names(struct host_watch *watch)
 	watch->names_ns = now_ns;
 	error = xen_list(&names, &n);
 	if (error) {
-		error_destroy(error); /* the domains have numbers */
+		error_destroy(error); /* without names, the domains have their numbers */
 		return;
 	}
 	free(watch->names);

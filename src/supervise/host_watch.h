@@ -14,11 +14,11 @@
 
 struct host_watch_settings {
 	uint32_t domid;
-	uint64_t half_life_ns; /* 0: no decay */
+	uint64_t half_life_ns; /* half-life of the sums; 0: they do not decay */
 };
 
 struct takers_request {
-	bool reset; /* begins anew, before it answers */
+	bool reset; /* the sums begin anew before the answer */
 };
 
 /* The body of the process (helper_run_fn). CONTEXT: const struct host_watch_settings. */

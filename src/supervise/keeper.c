@@ -5,16 +5,17 @@
  *
  *   starter ── fork ─► keeper ── fork ─► guard ── fork ─► sampler
  *
- * The guard ends: a pipe tells the keeper (watch_fork()). The guard hangs together with its
- * sampler: the alarm that wakes the guard wakes the keeper, too, which then polls every 20 ms and
- * finds the same stop again. In both cases it kills and disarms both (they are a process group of
- * their own), waits a little for their end, and releases the guest if necessary. It starts no other
- * guard: main decides that.
+ * If the guard ends, a pipe tells the keeper (watch_fork()). If the guard hangs together with its
+ * sampler, the alarm that wakes the guard wakes the keeper, too, which then polls every 20 ms and
+ * finds the same stop again. In both cases the keeper kills guard and sampler, which are a process
+ * group of their own, and disarms them. It waits a little for their end, and releases the guest if
+ * necessary. It starts no other guard: main decides that.
  *
  * The keeper is not the broker: a broker that serves a question runs at normal priority, may wait
- * for xenstore, and may be asked as often as main likes. The keeper asks only Xen, and only
- * for the release. The starter dies, as it does when the broker does: the kernel sends SIGTERM to
- * the keeper, which asks guard and sampler to quit. The keeper dies: the guard gets that signal.
+ * for xenstore, and may be asked as often as main likes. The keeper asks only Xen, and only for the
+ * release. If the starter dies, as it does when the broker dies, the kernel sends SIGTERM to the
+ * keeper, and the keeper asks guard and sampler to quit. If the keeper dies, the guard gets that
+ * signal.
  */
 #include "config.h"
 
@@ -33,7 +34,7 @@
 #include "xtop/base/clock.h"
 #include "xtop/sample/control.h"
 
-/* What the keeper's process has. */
+/* The state of the keeper's process. */
 struct keeper_process {
 	struct sampling sampling;
 	struct guest guest; /* the keeper's own handle of Xen */
@@ -68,7 +69,8 @@ static int keeper_end_guard(struct keeper_process *keeper)
 
 /*
  * Ends the guard, and reports WHAT has happened, unless guard or sampler have reported why they
- * ended. A sampler whose guard is killed ends as if it was told to, and may not come to say why.
+ * ended. A sampler whose guard is killed ends as if it was told to quit, and may be killed before
+ * it says why.
  */
 static void keeper_end_because(struct keeper_process *keeper, const char *what)
 {
@@ -91,7 +93,7 @@ static void keeper_end_hung(struct keeper_process *keeper)
 static void keeper_ask_to_quit(const struct keeper_process *keeper)
 {
 	control_quit(keeper->sampling.control);
-	kill(keeper->guard, SIGTERM); /* in case main overwrites control */
+	kill(keeper->guard, SIGTERM); /* works even if main overwrites control */
 	kill(-keeper->guard, SIGCONT);
 }
 
@@ -176,7 +178,7 @@ static void keeper_run(const struct sampling *sampling, struct pause_file file, 
 	watch_set_signals(sampling->control);
 	watch_quit_with(starter);
 	watch_make_prompt(PRIORITY_WATCH);
-	root_sandbox_drop(ROOT_KEEPER); /* and so do guard and sampler */
+	root_sandbox_drop(ROOT_KEEPER); /* guard and sampler inherit this */
 	error = domctl_open(&sampling->info, sampling->area, STOP_KEEPER, &keeper.guest);
 	if (error) {
 		pause_file_remove(&keeper.file);
@@ -240,7 +242,7 @@ struct xtop_error *keeper_start(const struct sampling *sampling, const struct ke
 void keeper_quit(const struct keeper *keeper)
 {
 	control_quit(keeper->control);
-	kill(keeper->pid, SIGTERM); /* in case main overwrites control */
+	kill(keeper->pid, SIGTERM); /* works even if main overwrites control */
 	kill(keeper->pid, SIGCONT);
 }
 
@@ -252,7 +254,7 @@ void keeper_end(struct keeper *keeper)
 		kill(keeper->pid, SIGKILL);
 		watch_ends(keeper->end_fd, WATCH_QUIT_NS);
 	}
-	watch_reap(keeper->pid, &status); /* if a debugger holds it, init reaps it later */
+	watch_reap(keeper->pid, &status); /* if a debugger holds the keeper, init reaps it */
 	close(keeper->end_fd);
 	stop_area_destroy(keeper->area);
 	*keeper = (struct keeper){ .end_fd = -1 };

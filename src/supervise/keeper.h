@@ -9,13 +9,13 @@ struct keeper {
 	pid_t pid;
 	int end_fd; /* readable when keeper, guard and sampler have ended; see watch_fork() */
 	struct control *control;
-	struct stop_area *area; /* shared memory: pauses of the broker are counted in it */
+	struct stop_area *area; /* shared memory, in which the broker's pauses are counted */
 };
 
-/* From where a keeper is forked. */
+/* What a new keeper must know of main and of the starter. */
 struct keeper_origin {
 	pid_t main;  /* the process that a user knows, and can end */
-	int socket;  /* the starter's: the other processes close it */
+	int socket;  /* the starter's socket, which the other processes close */
 	bool shared; /* false: keeper_start() fails if another xtop samples the guest */
 };
 

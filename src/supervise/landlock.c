@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Landlock; see landlock.h. Main's thread, before other threads start: they inherit it.
+ * Landlock; see landlock.h. Main's thread, before other threads start: they inherit the limits.
  *
  * The numbers are defined here, so that xtop can be built where the system's header is older than
  * the kernel that xtop runs on. They come from Linux include/uapi/linux/landlock.h, and are equal
@@ -41,7 +41,10 @@
 #define LANDLOCK_SCOPES         (1ULL << 0 | 1ULL << 1)
 #define LANDLOCK_READ           (1ULL << 2 | 1ULL << 3) /* READ_FILE, READ_DIR */
 
-/* Older kernels know less of it; they get as many bytes as they know. */
+/*
+ * The argument of LANDLOCK_CREATE_RULESET. An older kernel knows only its first members, and gets
+ * only their bytes.
+ */
 struct landlock_ruleset {
 	uint64_t handled_fs;
 	uint64_t handled_net;
@@ -53,7 +56,7 @@ struct landlock_beneath {
 	int32_t folder;
 } __attribute__((packed));
 
-/* 0: the kernel has no Landlock. */
+/* The version of the kernel's Landlock; 0: there is none. */
 static long landlock_find_abi(void)
 {
 	long abi = syscall(LANDLOCK_CREATE_RULESET, NULL, 0, LANDLOCK_GET_VERSION);
@@ -66,7 +69,7 @@ bool landlock_is_there(void)
 	return landlock_find_abi() != 0;
 }
 
-/* Limits all that a Landlock of ABI knows. */
+/* Makes a ruleset that limits all that version ABI of Landlock knows. */
 static int landlock_create_ruleset(long abi, bool connects, struct landlock_ruleset *ruleset)
 {
 	size_t size_bytes = abi >= 6   ? sizeof(*ruleset)
@@ -107,7 +110,7 @@ struct xtop_error *landlock_enter(const struct landlock_rights *rights)
 			return error_create_errno(errno, "cannot limit the files to %s",
 						  rights->paths[i]);
 	}
-	/* Fails for what is no folder, or -1; others report that. */
+	/* This fails for -1, and for what is no folder. Others report that. */
 	for (size_t i = 0; i < rights->n_folders; i++)
 		landlock_allow(ruleset, rights->folders[i], LANDLOCK_READ);
 	if (rights->writes && !landlock_allow(ruleset, rights->folder, limits.handled_fs))

@@ -10,13 +10,13 @@
 
 /* What a process may still do. Paths that do not exist are left out. */
 struct landlock_rights {
-	const char *const *paths; /* to read */
+	const char *const *paths; /* folders that the process may read */
 	size_t n_paths;
-	const int *folders; /* to read, too; -1: none */
+	const int *folders; /* descriptors of more such folders; -1: none */
 	size_t n_folders;
-	bool writes; /* to FOLDER, and everything below it */
+	bool writes; /* the process may write to `folder` and everything below */
 	int folder;
-	bool connects; /* to TCP servers */
+	bool connects; /* the process may connect to TCP servers */
 };
 
 /*

@@ -28,7 +28,7 @@
 #include "xtop/base/hash.h"
 #include "xtop/base/vector.h"
 
-#define LINES_WAIT_MS 1000 /* for the end of the process, which has a low priority */
+#define LINES_WAIT_MS 1000 /* how long to wait for the end of the process, whose priority is low */
 
 struct line_client_file {
 	int fd, alt_fd;
@@ -60,7 +60,7 @@ struct line_client_text {
 struct line_client {
 	struct helper process;
 	pthread_mutex_t lock;
-	struct line_client_file files[LINE_MAX_FILES]; /* file 1 is the first */
+	struct line_client_file files[LINE_MAX_FILES]; /* file number 1 is files[0] */
 	uint32_t n_files;
 	struct line_client_entry *entries;
 	size_t n_entries, entries_capacity;
@@ -466,7 +466,10 @@ bool line_client_is_by_symbol(struct line_client *lines, uint32_t file)
 	return is;
 }
 
-/* Counts the place FROM in the way of FILE: from its anchor, if there is one. */
+/*
+ * Sets *TO to the place FROM. If FILE has an anchor and FROM has no symbol, *TO is counted from the
+ * anchor.
+ */
 static void line_client_move(const struct line_client_file *file, const struct line_place *from,
 			     struct line_place *to)
 {

@@ -27,13 +27,18 @@ static const int line_sandbox_calls[] = {
 	CALL(set_tid_address), /* musl, in the child of fork() */
 };
 
-/* Without F_SETOWN, F_SETSIG and F_SETFL: they could send SIGKILL to another process. */
+/*
+ * Commands of fcntl(). F_SETOWN, F_SETSIG and F_SETFL are missing: they could send SIGKILL to
+ * another process.
+ */
 static const uint32_t line_sandbox_fcntls[] = {
 	F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL,
 };
 /* clang-format on */
 
-/* The reader ends with the line server, and has a filter of its own. */
+/*
+ * Options of prctl(), by which the reader ends with the line server, and gets a filter of its own.
+ */
 static const uint32_t line_sandbox_prctls[] = {
 	PR_SET_PDEATHSIG,
 	PR_SET_NO_NEW_PRIVS,

@@ -31,7 +31,7 @@
 #define LINE_SERVER_NICE     10
 
 struct line_server_file {
-	uint32_t number; /* 0: free */
+	uint32_t number; /* number of the file; 0: this place is free */
 	uint32_t used;   /* number of the request that used the file last */
 	void *file;
 };

@@ -6,7 +6,7 @@
  *   main ─► request       one at a time: places in one file; with descriptors of the file and of
  *                         its alternative file, if it has one
  *   main ◄─ replies       with one answer a place, in their order, as many as fit into each
- *   main ◄─ DIED          instead of the rest: what read the file has ended
+ *   main ◄─ DIED          instead of the other replies: the reader has died
  *
  * There are two processes. The reader parses debug files, which may make it crash. Its parent
  * parses nothing: it starts the reader, and starts another reader when the first one has died.
@@ -22,7 +22,7 @@
 #include "xtop/supervise/line_client.h"
 
 #define LINE_SERVER_MAX_PLACES   128            /* places in one request */
-/* A socket's buffer has 208 KiB (net.core.wmem_default). */
+/* Most answers in one reply. A socket's buffer has 208 KiB (net.core.wmem_default). */
 #define LINE_SERVER_REPLY_BYTES  (48U << 10)
 #define LINE_SERVER_REQUEST_S    120            /* a reader that takes longer is ended */
 
@@ -52,7 +52,7 @@ struct line_server_reply {
  */
 void line_server_run(void *context, int socket);
 
-/* Writes ANSWER to TO. Returns how many bytes it has; 0: more than CAPACITY. */
+/* Writes ANSWER to TO. Returns how many bytes were written; 0: CAPACITY may be too small. */
 size_t line_server_pack(const struct line_answer *answer, uint8_t *to, size_t capacity);
 /* Reads ANSWER from BYTES, where its strings remain. Returns its size; 0: BYTES are no answer. */
 size_t line_server_unpack(const uint8_t *bytes, size_t size_bytes, struct line_answer *answer);

@@ -41,7 +41,7 @@ static void opener_run(const struct opener *opener, const struct broker_request 
 	struct xtop_error *error = NULL;
 	int fd = -1;
 
-	if (!helper_close_others(socket)) /* the broker's way to the starter, and its folders */
+	if (!helper_close_others(socket)) /* the broker's socket to the starter, and its folders */
 		error = error_create("cannot see which files are open");
 	if (!error)
 		error = caller_become(opener->caller);
@@ -51,7 +51,7 @@ static void opener_run(const struct opener *opener, const struct broker_request 
 		reply.failed = true;
 		strncpy(reply.message, error_message(error), sizeof(reply.message) - 1);
 	}
-	/* The socket has a time limit, and main may be stopped. */
+	/* Main may be stopped. EAGAIN: a time limit of the socket is over; try again. */
 	while (!wire_send(socket, &reply, sizeof(reply), &fd, fd >= 0 ? 1 : 0) && errno == EAGAIN)
 		;
 	_exit(0);

@@ -29,9 +29,9 @@ enum opener_act {
 struct opener {
 	struct caller caller;
 	const char *const *endings;
-	unsigned n_files; /* files that were asked for, whether they could be opened or not */
+	unsigned n_files; /* files that main asked for, whether they could be opened or not */
 	pid_t children[OPENER_MAX_CHILDREN]; /* children at work, or about to end; 0: free */
-	/* path of the file that was created last; "": there is none */
+	/* path that main last asked to create, even in vain; "": none */
 	char created[sizeof(((struct broker_request *)0)->text)];
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Records of stops in files; see supervise/pause_record.h. In the broker's process, except that the
- * sampler writes the marks.
+ * Records of stops in files; see pause_record.h. The starter makes a record, the sampler writes the
+ * marks, and the keeper removes the record. The starter, and main while main has its rights, look
+ * for records of killed xtops.
  *
  * A pause was made by xtop if the mark says that a stop had begun and not ended, and if the guest
  * has used no CPU time since the look before that stop. If an administrator has released the guest
@@ -34,7 +35,7 @@
  * used more, somebody has released the guest since.
  */
 #define PAUSE_SLACK_NS 100000000ULL
-#define PAUSE_MAX_NS   10000000000ULL /* from mark to stop; only a damaged record has more */
+#define PAUSE_MAX_NS   10000000000ULL /* most from mark to stop; a damaged record has more */
 /*
  * How often to try to make and lock a file. A second try is needed only if another xtop starts at
  * that moment.
@@ -81,8 +82,8 @@ static void pause_visit_records(int folder, const struct guest_info *info,
 }
 
 /*
- * Writes zeros instead of only setting the size: if the disk is full, this fails now, and not by
- * SIGBUS later.
+ * Gives the new FILE its size, and maps it. Writes zeros instead of only setting the size: if the
+ * disk is full, this fails now, and not by SIGBUS later.
  */
 static bool pause_map(struct pause_file *file)
 {
@@ -174,7 +175,7 @@ static void pause_create_in(int folder, const char *directory, const struct gues
 /*
  * Lets one xtop at a time look for other records and make its own. The lock ends when FOLDER is
  * closed. False: another xtop holds the lock. Somebody may have stopped that xtop (SIGSTOP), and
- * the broker must not wait for long.
+ * the starter must not wait for long.
  */
 static bool pause_lock_directory(int folder)
 {
@@ -306,7 +307,7 @@ static void pause_judge_file(int folder, const char *name, void *context)
 		return;
 	}
 	if (!pause_is_in_folder(folder, name, fd))
-		return; /* another xtop has removed it; a new file may have its name now */
+		return; /* another xtop has removed the file; a new one may have its name */
 	if (pread(fd, &record, sizeof(record), 0) < 0)
 		return;
 	pause_judge_record(&record, judgement->info, judgement->cpu_time_ns, found);

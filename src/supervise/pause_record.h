@@ -25,12 +25,12 @@ struct pause_record {
 	char magic[8];
 	uint32_t domid, pid;
 	char uuid[40];
-	struct pause_mark mark; /* written by the sampler at each stop */
+	struct pause_mark mark; /* mark that the sampler writes at each stop */
 };
 
 /* An open record. Child processes inherit it. */
 struct pause_file {
-	struct pause_record *record; /* NULL: the file could not be made */
+	struct pause_record *record; /* the mapped file; NULL: it could not be made */
 	char *path;
 	int fd;
 };

@@ -5,7 +5,8 @@
 
 /*
  * Loads the modules with which glibc looks for host names (nsswitch.conf(5)), and libgcc_s, with
- * which it ends threads. Later, the process's sandbox lets no code be mapped. All stay loaded.
+ * which it ends threads. Later, the process's sandbox lets no code be mapped. All libraries
+ * stay loaded.
  */
 void resolver_libraries_load(void);
 

@@ -3,11 +3,11 @@
  * Walls of the processes that stay root; see root_sandbox.h. The lists were made from traces in the
  * lab, and from the sources of libxencall, libxenforeignmemory and libxenstore.
  *
- * A sampler has the filters of all processes above it. With one, each hypercall takes Linux's slow
- * way into the kernel (syscall_trace_enter()), although Linux looks up in a bitmap that ioctl() is
- * allowed (from 5.11 on): a stop of one vCPU took 19,020 instructions instead of 18,770. So sampler
- * and starter have no filter, and keeper and guard enter theirs when their child is there. The
- * sampler that replaces one that hung has the guard's.
+ * A sampler has the filters of all processes above it. With a filter, each hypercall takes Linux's
+ * slow way into the kernel (syscall_trace_enter()), although Linux looks up in a bitmap that
+ * ioctl() is allowed (from 5.11 on): a stop of one vCPU took 19,020 instructions instead of 18,770.
+ * So sampler and starter have no filter, and keeper and guard enter their filters when their child
+ * is there. Only a sampler that replaces a hung one has the guard's filter.
  *
  * Commands of ioctl() are not told apart. No memory becomes executable: libxenstore is loaded
  * before (xen_load()).
@@ -61,21 +61,27 @@ static const int root_sandbox_store_calls[] = {
 	CALL(connect),
 };
 
-/* To start another process; what that one needs to enter its own walls. */
+/* To start another process, with what that process needs to enter its own walls. */
 static const int root_sandbox_fork_calls[] = {
 	CALL(pipe2), CALL(setpgid), CALL(sched_setscheduler), CALL(mlockall), CALL(capget),
 	CALL(capset), CALL(seccomp), CALL(shutdown), CALL(socketpair), CALL(getdents64),
 	CALL(tgkill), /* the child has another number than its filter knows */
 };
 
-/* For the broker, and its children that become the user. It reads registers by a stop's area. */
+/*
+ * For the broker, which makes a stop's area to read registers, and for its children that become the
+ * user.
+ */
 static const int root_sandbox_broker_calls[] = {
 	CALL(timerfd_create),
 	CALL(utimensat), CALL(readlinkat), CALL(setgroups), CALL(setresgid), CALL(setresuid),
 	CALL(setuid), CALL(getgroups),
 };
 
-/* Without F_SETOWN and F_SETSIG: they could send SIGKILL to others. F_SETFL below. */
+/*
+ * Commands of fcntl(). F_SETOWN and F_SETSIG are missing: they could send SIGKILL to others.
+ * call_filter_add_fcntls() adds F_SETFL.
+ */
 static const uint32_t root_sandbox_fcntls[] = {
 	F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_ADD_SEALS, F_GET_SEALS,
 };
@@ -107,7 +113,7 @@ static void root_sandbox_add_open(struct call_filter *filter)
 	call_filter_add_without(filter, CALL(openat), 2, ROOT_SANDBOX_CREATES);
 }
 
-/* The socket of xenstored. */
+/* Allows a connection to xenstored. */
 static void root_sandbox_add_store(struct call_filter *filter)
 {
 	call_filter_add(filter, root_sandbox_store_calls, COUNT(root_sandbox_store_calls));
@@ -132,7 +138,7 @@ static void root_sandbox_add_broker(struct call_filter *filter)
 	call_filter_add_if(filter, CALL(openat), 0);
 }
 
-/* Parts of the lists, and who has them. */
+/* Parts of the lists, and the kinds of processes that have each part. */
 static const struct {
 	void (*add)(struct call_filter *filter);
 	bool kinds[N_ROOT_KINDS];
@@ -169,9 +175,9 @@ static struct xtop_error *root_sandbox_filter_calls(enum root_kind kind)
 
 /*
  * Xen's devices belong to root, and ask for no capability when they are open (Linux
- * drivers/xen/privcmd.c). Priorities and memory that stays need one each; a new sampler starts with
- * its own. The broker's child becomes the user who called sudo. Root's results may lie in a folder
- * of that user's, and the broker removes what is empty there.
+ * drivers/xen/privcmd.c). A priority and locked memory need one capability each; keeper and guard
+ * keep both for the processes that they fork. The broker's child becomes the user who called sudo.
+ * Root's results may lie in a folder of that user's, and the broker removes empty results there.
  */
 static const uint32_t root_sandbox_capabilities[N_ROOT_KINDS] = {
 	[ROOT_BROKER] = ROOT_SANDBOX_BIT(CAP_IPC_LOCK) | ROOT_SANDBOX_BIT(CAP_SETUID) |
@@ -182,7 +188,10 @@ static const uint32_t root_sandbox_capabilities[N_ROOT_KINDS] = {
 	[ROOT_SAMPLER] = ROOT_SANDBOX_BIT(CAP_IPC_LOCK),
 };
 
-/* All of them are below 32. None comes back: no program is started (PR_SET_NO_NEW_PRIVS). */
+/*
+ * Keeps only the capabilities KEPT, which are below 32. No other one comes back, because no program
+ * is started (PR_SET_NO_NEW_PRIVS).
+ */
 static void root_sandbox_drop_capabilities(uint32_t kept)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to supervise/: what the processes that stay root may do, which talk to Xen: the broker,
- * and those that it forks. With hypercalls a process can do anything on this machine, so these
- * walls are a second line: such a process reads no byte of a guest but page tables and stacks.
+ * Private to supervise/: walls of the processes that stay root because they talk to Xen: the
+ * broker, and the processes that it forks. With hypercalls a process can do anything on this
+ * machine, so these walls are a second line. The first line is that such a process reads no byte of
+ * a guest but page tables and stacks.
  */
 #ifndef SUPERVISE_ROOT_SANDBOX_H
 #define SUPERVISE_ROOT_SANDBOX_H
@@ -12,7 +13,7 @@
 enum root_kind {
 	ROOT_BROKER,  /* answers main, and forks the processes that look, ask and open */
 	ROOT_KEEPER,  /* has started a guard: waits, kills, releases */
-	ROOT_GUARD,   /* guard and the watcher of a trace: start another process, too */
+	ROOT_GUARD,   /* guard and watcher of a trace, which start another process, too */
 	ROOT_SAMPLER, /* has opened all that it needs */
 	ROOT_LOOKER,  /* looks at the host: asks Xen and xenstore, and starts nothing */
 	N_ROOT_KINDS
@@ -21,9 +22,9 @@ enum root_kind {
 /* Gives up the capabilities that a process of KIND does not need. */
 void root_sandbox_drop(enum root_kind kind);
 /*
- * Gives up system calls, too. A process has the walls of its parents as well, so none that is to
- * stop a guest descends from a process that has called this function. After an error the process
- * has no such wall, and has to end.
+ * Gives up system calls, too. A process has the walls of its parents as well, so the first sampler
+ * of a guest descends from no process that has called this function. After an error the process has
+ * no such wall, and has to end.
  */
 struct xtop_error * root_sandbox_enter(enum root_kind kind);
 

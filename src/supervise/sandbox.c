@@ -98,8 +98,8 @@ static struct xtop_error *sandbox_drop_capabilities(void)
 /* --- paths ------------------------------------------------------------------------------------ */
 
 /*
- * Leaves the paths that are read later. Libraries read descriptions of terminals. xtop reads what
- * it shows about its own memory and about Xen.
+ * Closes all paths but those that are read later. Libraries read descriptions of terminals. xtop
+ * reads what it shows about its own memory and about Xen.
  */
 static struct xtop_error *sandbox_limit_paths(const int *folders, size_t n)
 {
@@ -117,7 +117,7 @@ static struct xtop_error *sandbox_limit_paths(const int *folders, size_t n)
 
 /* --- memory and threads ----------------------------------------------------------------------- */
 
-#define SANDBOX_MAX_THREADS 1024 /* 64 guests have some 300 */
+#define SANDBOX_MAX_THREADS 1024 /* most threads; 64 guests take some 300 */
 #define SANDBOX_LEAST_BYTES (1ULL << 30)
 #define SANDBOX_OOM_SCORE   "500" /* proc_pid_oom_score_adj(5): killed before others of its size */
 
@@ -169,7 +169,10 @@ static const int sandbox_calls[] = {
 	CALL(getpgrp), CALL(getrusage), CALL(getrandom), CALL(uname), CALL(sysinfo),
 };
 
-/* Without F_SETOWN and F_SETSIG: they could send SIGKILL to another process. */
+/*
+ * Commands of fcntl(). F_SETOWN and F_SETSIG are missing: they could send SIGKILL to another
+ * process.
+ */
 static const uint32_t sandbox_fcntls[] = {
 	F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_ADD_SEALS, F_GET_SEALS,
 };
@@ -190,7 +193,7 @@ static struct xtop_error *sandbox_filter_calls(void)
 
 	call_filter_init(&filter);
 	call_filter_add(&filter, sandbox_calls, COUNT(sandbox_calls));
-	/* To read only. Not openat2(), which has its flags in memory. */
+	/* Files are opened to read only. openat2() is missing: its flags are in memory. */
 	call_filter_add_without(&filter, CALL(open), 1, changes);
 	call_filter_add_without(&filter, CALL(openat), 2, changes);
 	call_filter_add_values(&filter, CALL(ioctl), 1, sandbox_ioctls, COUNT(sandbox_ioctls));
@@ -230,7 +233,7 @@ struct xtop_error *sandbox_enter(const int *folders, size_t n)
 	return error ? error : sandbox_filter_calls();
 }
 
-/* As safe for memory and for writing: doc/SECURITY §3. */
+/* Without Landlock, memory and writing are as safe as with Landlock: doc/SECURITY §3. */
 const char *sandbox_warning(void)
 {
 	if (landlock_is_there())

@@ -3,8 +3,8 @@
  * The process that forks keepers, and the broker's side of it; see starter.h. Each packet from the
  * broker has an answer, over a socket like main's (broker_wire.h).
  *
- * The broker dies: the kernel kills the starter. The starter dies: the kernel sends SIGTERM to the
- * keepers; the broker goes on, and says that nothing can be started.
+ * If the broker dies, the kernel kills the starter. If the starter dies, the kernel sends SIGTERM
+ * to the keepers; the broker goes on, and says that nothing can be started.
  */
 #include "config.h"
 
@@ -42,7 +42,7 @@ struct starter_request {
 
 struct starter_reply {
 	bool failed;
-	char message[512]; /* if it failed */
+	char message[512]; /* why the request failed */
 	uint32_t number;   /* STARTER_START: the number of the run that has begun */
 	uint64_t cpu_ns;
 };
@@ -98,7 +98,7 @@ static void starter_stop_run(struct starter_run *run)
 	*run = (struct starter_run){ 0 };
 }
 
-/* All quit at the same time. */
+/* Stops all runs, which quit at the same time. */
 static void starter_stop_runs(struct starter_process *process)
 {
 	for (unsigned i = 0; i < STARTER_MAX_RUNS; i++)
@@ -146,7 +146,7 @@ static struct xtop_error *starter_begin(struct starter_process *process,
 	return starter_fork_run(process, order, fds, *runp);
 }
 
-/* Does what REQUEST says. *END_FD becomes the end of a new run. */
+/* Does what REQUEST says. *END_FD becomes a descriptor that tells the new run's end. */
 static struct xtop_error *starter_act(struct starter_process *process,
 				      const struct starter_request *request, const int *fds,
 				      struct starter_reply *reply, int *end_fd)
@@ -203,15 +203,15 @@ static bool starter_serve(struct starter_process *process)
 }
 
 /*
- * The body of the process (helper_run_fn). It ignores the signals that the broker ignores. The
- * socket ends with a broker that was killed: then this process must end at once, since the keepers
- * report what has happened only if their parent is dead.
+ * The body of the process (helper_run_fn). It ignores the signals that the broker ignores. If the
+ * broker was killed, the socket ends, and this process must end at once: the keepers report what
+ * has happened only if their parent is dead.
  */
 static void starter_run(void *context, int socket)
 {
 	struct starter_process *process = context;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a broker that has ended before has ended the socket */
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* if the broker has ended before, the socket has ended */
 	close(process->broker_socket); /* main must see the socket's end when the broker dies */
 	process->socket = socket;
 	root_sandbox_drop(ROOT_GUARD);
@@ -236,7 +236,10 @@ struct xtop_error *starter_open(const struct broker_settings *settings, int brok
 	return error;
 }
 
-/* A starter that is stopped is killed: its late answer would be taken for the next one. */
+/*
+ * Asks the starter. Kills a starter that does not answer in time: its late answer would be taken
+ * for the answer to the next request.
+ */
 static struct xtop_error *starter_ask(struct starter *starter,
 				      const struct starter_request *request, const int *fds,
 				      struct starter_reply *reply, int *end_fd)

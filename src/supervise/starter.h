@@ -6,7 +6,7 @@
  *
  * A sampler has the filters of all processes above it, and with a filter each hypercall of a stop
  * takes longer (root_sandbox.c). So the starter is forked before the broker enters its walls, and
- * has no filter. It hears the broker alone.
+ * has no filter. The starter takes orders from the broker alone.
  */
 #ifndef SUPERVISE_STARTER_H
 #define SUPERVISE_STARTER_H
@@ -14,12 +14,12 @@
 #include "supervise/helper.h"
 #include "xtop/supervise/broker.h"
 
-#define STARTER_MAX_RUNS 64 /* 6 descriptors each: a process may usually have 1,024 */
+#define STARTER_MAX_RUNS 64 /* each has 6 descriptors; a process may usually have 1,024 */
 
 /* The starter as the broker sees it. */
 struct starter {
 	struct helper process;
-	uint64_t cpu_ns; /* its CPU time at its last answer */
+	uint64_t cpu_ns; /* the starter's CPU time at its last answer */
 };
 
 /* What the broker knows of a guest that is to be sampled. */
@@ -29,10 +29,13 @@ struct starter_order {
 	uint64_t paused_ns; /* pauses that no sampler has counted */
 };
 
-/* BROKER_SOCKET is closed in the new process. SETTINGS are copied by the fork. */
+/* Forks the starter, which closes BROKER_SOCKET, and gets a copy of SETTINGS by the fork. */
 struct xtop_error *starter_open(const struct broker_settings *settings, int broker_socket,
 				struct starter *starter);
-/* FDS: control and ring of main. *END_FD is readable when all processes of this run have ended. */
+/*
+ * Starts keeper, guard and sampler of ORDER's domain: a run. FDS are main's control and ring.
+ * *END_FD is readable when all three processes have ended.
+ */
 struct xtop_error *starter_start(struct starter *starter, const struct starter_order *order,
 				 const int fds[2], uint32_t *number, int *end_fd);
 /* Returns when all processes of run NUMBER have ended. */

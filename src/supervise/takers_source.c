@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Asks the process that looks at the host; see takers_source.h. An answer that comes too late is
- * taken as the next one.
+ * taken for the answer to the next question.
  */
 #include "config.h"
 

@@ -34,8 +34,8 @@
 #include "xtop/xen/host_look.h"
 #include "xtop/xen/trace_buffers.h"
 
-#define TRACE_PAGES    32 /* for each CPU; xentrace's default */
-#define TRACE_NAP_MS   10 /* between two reads of the buffers */
+#define TRACE_PAGES    32 /* pages of each CPU's buffer; xentrace's default */
+#define TRACE_NAP_MS   10 /* time between two reads of the buffers */
 #define TRACE_WATCH_MS 50
 #define TRACE_DEATH_MS 50 /* how long a reader that was killed may take to end */
 
@@ -70,7 +70,7 @@ static bool trace_send(int socket)
 	return send(socket, &chunk, size_bytes, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)size_bytes;
 }
 
-/* Intel's CPUs have VMX, all others SVM. */
+/* Whether the CPUs have VMX, as those of Intel, Centaur and Zhaoxin do. All others have SVM. */
 static bool trace_is_vmx(void)
 {
 	_cleanup_fclose_ FILE *file = fopen("/proc/cpuinfo", "re");
@@ -103,7 +103,8 @@ static void trace_send_hello(int socket, const struct trace_buffers *buffers,
  */
 static void trace_send_running(int socket)
 {
-	static const uint32_t begins = 0x21001 | 1 << 8 | 1 << 28; /* from runnable; one word */
+	/* From runnable to running; one word follows. */
+	static const uint32_t begins = 0x21001 | 1 << 8 | 1 << 28;
 	struct host_look last = { 0 }, look = { 0 };
 	struct host_looker *looker;
 	struct xtop_error *error = host_looker_open(&looker);
@@ -207,13 +208,16 @@ static bool trace_watch(struct helper *reader)
 	if (trace_quit) {
 		kill(reader->pid, SIGKILL);
 		helper_wait_for_end(reader, TRACE_DEATH_MS);
-		began |= recv(reader->socket, &byte, 1, MSG_DONTWAIT) == 1; /* just before */
+		began |= recv(reader->socket, &byte, 1, MSG_DONTWAIT) == 1; /* sent just before */
 	}
 	helper_end(reader, TRACE_DEATH_MS);
 	return began;
 }
 
-/* helper_detach() forks. So only after it do getpid() and getppid() give the lasting processes. */
+/*
+ * helper_detach() forks. So getpid() and getppid() give the lasting processes only after
+ * helper_detach().
+ */
 void trace_watch_run(void *context, int socket)
 {
 	struct trace_reading reading = { .socket = socket };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Undoes the pause that an xtop left when all of its processes were killed at once, and no other
- * pause. In main's process before main gives up its rights, and in the broker's.
+ * pause. In main's process before main gives up its rights, and in the starter's.
  */
 #include "config.h"
 
@@ -36,7 +36,7 @@ static void unpause_domain(struct xen_control *control, const struct guest_info 
 	paused = xen_is_paused(control, info->domid, &cpu_time_ns);
 	pause_find_records(PAUSE_DIRECTORY, info, cpu_time_ns, &found);
 	/*
-	 * Undo each stop that was left by one unpause. One more would undo an administrator's
+	 * Each stop that was left needs one unpause. One unpause more would undo an administrator's
 	 * pause.
 	 */
 	undone = paused && found.stopped && xen_unpause(control, info->domid, found.stopped);
@@ -68,7 +68,7 @@ static void unpause_domain(struct xen_control *control, const struct guest_info 
 	pause_close_records(&found, undone || !paused || !found.stopped);
 }
 
-/* Finds DOMAIN by its domid or UUID without xenstore, which may not answer; by its name with it. */
+/* Finds a domid or a UUID without xenstore, which may not answer. A name needs xenstore. */
 static struct xtop_error *unpause_find(const char *domain, struct guest_info *info)
 {
 	struct xtop_error *error = xen_find_unnamed(domain, info);

@@ -11,18 +11,18 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How often the warden looks whether main is dead, from when main has closed the socket. */
+/* How often the warden looks whether main is dead, once main has closed the socket. */
 #define WARDEN_LOOK_MS 10
 
-/* Interrupts ppoll(). */
+/* Does nothing: the signal is to interrupt ppoll(). */
 static void warden_wake(int number)
 {
 	(void)number;
 }
 
 /*
- * Waits for the helper's end, or for main's. Main may close the socket some time before it ends: it
- * gives the helper that time.
+ * Waits for the helper's end, or for main's. Main may close the socket some time before main ends.
+ * Until then the helper may still finish its work.
  */
 static void warden_watch(pid_t parent, pid_t helper, int socket, const sigset_t *waiting)
 {

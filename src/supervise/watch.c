@@ -25,7 +25,7 @@
 
 /* The control block of keeper, guard and sampler. Set before the signal handler can run. */
 static struct control *watch_control;
-static volatile sig_atomic_t watch_quits; /* besides control, which main may overwrite */
+static volatile sig_atomic_t watch_quits; /* must quit, even if main overwrites control */
 
 static void watch_quit_handler(int signal_number)
 {
@@ -86,8 +86,8 @@ void watch_fail(struct xtop_error *error)
 }
 
 /*
- * The end of the pipe that this process holds and its parent watches. -1: this process is the
- * broker.
+ * The end of the pipe that this process holds and its parent watches. -1: watch_fork() did not make
+ * this process.
  */
 static int watch_own_end = -1;
 
@@ -103,7 +103,7 @@ pid_t watch_fork(int *end_fdp)
 	if (pid == 0) {
 		close(ends[0]);
 		if (watch_own_end >= 0)
-			close(watch_own_end); /* the parent's copy, or its end would go unseen */
+			close(watch_own_end); /* a copy: else the parent's end would go unseen */
 		watch_own_end = ends[1];
 		return 0;
 	}

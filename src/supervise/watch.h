@@ -14,10 +14,10 @@
 #include "xtop/xen/domctl.h"
 
 /*
- * Guard and keeper sleep until the alarm of the area goes off (domctl.h), STOP_ALARM_NS after
- * the sampler has set it. Then the guard polls every GUARD_POLL_NS until it is cleared. When it
- * has seen the same stop GUARD_MAX_POLLS times again, at most 32 ms after its begin, it decides
- * that the sampler hangs. The keeper, which watches the guard, waits longer.
+ * Guard and keeper sleep until the alarm of the area goes off (domctl.h), STOP_ALARM_NS after the
+ * sampler has set the alarm. Then the guard polls every GUARD_POLL_NS until the alarm is cleared.
+ * When the guard has seen the same stop GUARD_MAX_POLLS times again, at most 32 ms after its begin,
+ * it decides that the sampler hangs. The keeper, which watches the guard, waits longer.
  */
 #define GUARD_POLL_NS    8000000
 #define GUARD_MAX_POLLS  3
@@ -66,9 +66,9 @@ void watch_publish_cpu(enum control_watcher who);
 void watch_fail(struct xtop_error *error);
 
 /*
- * Forks. *END_FDP in the parent is readable once the child has ended. It is a pipe whose other end
- * only the child has, and which the kernel closes when the child ends in any way. A pidfd would do,
- * but pidfd_open() needs Linux 5.3.
+ * Forks. *END_FDP in the parent is readable once the child has ended. *END_FDP is one end of a
+ * pipe, and only the child has the other end: the kernel closes that end however the child ends. A
+ * pidfd would do, but pidfd_open() needs Linux 5.3.
  *
  * The kernel closes the files of a killed process after its last instruction, and before wait()
  * finds the process: see watch_reap(). -1: errno says why.
@@ -91,9 +91,9 @@ struct hang_detector {
 	unsigned polls;    /* number of later polls that saw the same stop */
 };
 /*
- * Waits for the end of END_FD's child. If the alarm has gone off, or this process is to quit, the
- * wait takes at most POLL_NS; otherwise it takes until one of both happens. True: the child has
- * ended.
+ * Waits until END_FD's child ends, the alarm goes off, or this process has to quit. If the alarm
+ * has gone off before, or this process has to quit already, the wait takes at most POLL_NS. True:
+ * the child has ended.
  */
 bool hang_detector_wait(struct hang_detector *detector, int end_fd, const struct stop_area *area,
 			uint64_t poll_ns);
@@ -102,8 +102,9 @@ bool hang_detector_poll(struct hang_detector *detector, const struct stop_area *
 			unsigned max_polls);
 
 /*
- * Counts a stop of STOPPED_NS that hung, and that RESTARTS (0 or 1) of the sampler have ended. It
- * counts like all other stops. The sampler was killed, so this process writes its counters.
+ * Counts a stop that hung for STOPPED_NS, like all other stops. RESTARTS is 1 if another sampler is
+ * to start after this stop, otherwise 0. The sampler was killed, so this process writes the
+ * sampler's counters.
  */
 void watch_count_hang(uint64_t stopped_ns, unsigned restarts);
 

@@ -179,11 +179,10 @@ static void flow_end_call(struct flow *flow, uint32_t call)
 /* --- two paths -------------------------------------------------------------------------------- */
 
 /*
- * A call that never returns may follow arguments on the stack, which nobody then takes away. If
- * only a table of jumps leads to the code behind that call, the code seems to have these words on
- * its stack, until its path meets another path without them. So of two depths the deeper one is
- * wrong. Notes that the first call at this depth never returns. Returns false if that call is not
- * known.
+ * A call that never returns may have arguments on the stack, which nobody then takes away. If only
+ * a table of jumps leads to the code behind that call, the code seems to have these words on its
+ * stack, until its path meets another path without them. So of two depths the deeper one is wrong.
+ * Notes that the first call at this depth never returns. Returns false if that call is not known.
  */
 static bool flow_end_deeper(struct flow *flow, const struct flow_op *op, uint32_t number)
 {
@@ -286,7 +285,7 @@ static uint32_t flow_apply(struct flow *flow, const struct flow_op *op, uint32_t
 	return flow_number(flow, &state);
 }
 
-/* flow_apply() for the path that is followed. */
+/* The number of the state after op NUMBER on the path that is followed; updates flow->since. */
 static uint32_t flow_pass(struct flow *flow, uint32_t number, uint32_t before)
 {
 	const struct flow_op op = flow->ops[number];

@@ -4,7 +4,7 @@
  * and flow_try.c guesses states for code that no path leads to. The result shows whether the code
  * is a function, or a part of another function. Resolver's thread.
  *
- *   entry ─► instruction ─► next ...            the state before each
+ *   entry ─► instruction ─► next ...            the state before each instruction
  *                       └► target of a jump
  */
 #include "config.h"

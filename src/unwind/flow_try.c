@@ -15,7 +15,7 @@
 
 #define FLOW_MAX_TRIES  4 /* states that are tried for one piece of code */
 #define FLOW_STUB_BYTES 8 /* the smallest stub of a PLT */
-#define FLOW_PROLOGUE   4 /* how many first instructions are searched for a prologue's */
+#define FLOW_PROLOGUE   4 /* first instructions, among which one may be a prologue's */
 
 /* --- code that no path leads to --------------------------------------------------------------- */
 

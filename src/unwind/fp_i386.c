@@ -42,7 +42,7 @@ static bool fp_is_kernel(uint64_t address)
 
 static void fp_set_regs(struct cursor *cursor, uint64_t address, const uint64_t *saved)
 {
-	cursor_bytes(cursor, address, PT_I386_BYTES); /* now they count as reached */
+	cursor_bytes(cursor, address, PT_I386_BYTES); /* now these bytes count as reached */
 	memset(cursor->regs, 0, sizeof(cursor->regs));
 	cursor->regs[REG_RBX] = saved[PT_I386_BX];
 	cursor->regs[REG_RCX] = saved[PT_I386_CX];
@@ -85,7 +85,7 @@ static uint64_t fp_top(const struct sample_stack *piece)
 	return piece->address + piece->size_bytes - I386_STACK_PADDING - PT_I386_BYTES;
 }
 
-/* Whether the user's registers on one of the kernel's stacks would begin at ADDRESS, not 0. */
+/* Whether ADDRESS is where one of the kernel's stacks would have the user's registers. */
 static bool fp_is_top(const struct cursor *cursor, uint64_t address)
 {
 	const struct sample_stack *piece = sample_first_stack(cursor->vcpu);

@@ -165,7 +165,7 @@ static bool pass_shrink(struct frames_pass *pass, uint32_t code)
 	return true;
 }
 
-/* The registers that CODE writes, where sp, lr and pc must be right; bit i: r[i]. */
+/* The registers that CODE writes; bit i: r[i]. Only the bits of sp, lr and pc are reliable. */
 static uint32_t written(uint32_t code)
 {
 	uint32_t destination = 1U << (code >> 12 & 15);

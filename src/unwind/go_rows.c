@@ -23,8 +23,8 @@
 #define GO_PORTION_FUNCTIONS LIMIT(64, 4)
 
 struct go_portion {
-	uint64_t start; /* where its first function begins */
-	size_t first;   /* the index of that function */
+	uint64_t start; /* where the portion's first function begins */
+	size_t first;   /* the index of the portion's first function */
 	bool built;
 	struct cfi *rows; /* NULL: no function has rows, or out of memory */
 };

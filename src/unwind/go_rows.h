@@ -14,8 +14,8 @@
 struct go_rows;
 
 /*
- * TABLE is copied. What it borrows outlives the rows if it has a member `need`; else all portions
- * are compiled now. *ROWSP is NULL if no function can be read. Error: out of memory.
+ * TABLE is copied. If its member `need` is set, what TABLE borrows outlives the rows. Otherwise all
+ * portions are compiled now. *ROWSP is NULL if no function can be read. Error: out of memory.
  */
 struct xtop_error *go_rows_compile(const struct go_table *table, struct go_rows **rowsp);
 void go_rows_destroy(struct go_rows *rows); /* NULL allowed */

@@ -18,7 +18,7 @@ bool go_is_assembly(const struct go_function *function);
 /* Whether FUNCTION has no caller. */
 bool go_is_outermost(const struct go_function *function);
 
-/* RULE_NONE if DEPTH cannot be right. */
+/* The rule where the stack has DEPTH. Its kind is RULE_NONE if DEPTH cannot be right. */
 struct cfi_rule go_x86_rule(const struct go_function *function, int64_t depth);
 struct cfi_rule go_arm64_rule(const struct go_function *function, int64_t depth);
 

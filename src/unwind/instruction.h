@@ -18,7 +18,7 @@
 
 enum instruction_effect {
 	EFFECT_LOSE,  /* the registers in `lost` get unknown values */
-	EFFECT_PUSH,  /* pushes `size` bytes of source; REG_NONE: of an unknown value */
+	EFFECT_PUSH,  /* pushes `size` bytes of source; REG_NONE: an unknown value */
 	EFFECT_POP,   /* pops `size` bytes into dest; REG_NONE: they are dropped */
 	EFFECT_ADD,   /* dest = source + value: mov, add, sub, lea */
 	EFFECT_ALIGN, /* dest becomes an aligned address; on x86 dest &= value */
@@ -50,14 +50,14 @@ struct instruction {
 	int32_t value;
 	int32_t moves;   /* EFFECT_STORE, EFFECT_LOAD on arm64: added to the base register */
 	uint32_t lost;   /* bit i: register i (enum unwind_register) gets an unknown value */
-	uint8_t length;  /* bytes */
+	uint8_t length;  /* length of the instruction in bytes */
 	uint8_t effect;  /* enum instruction_effect */
 	uint8_t flow;    /* enum instruction_flow */
 	uint8_t dest, source; /* enum unwind_register or enum code_arm64_register, or REG_NONE */
-	uint8_t size;    /* bytes of EFFECT_PUSH and EFFECT_POP */
+	uint8_t size;    /* how many bytes EFFECT_PUSH or EFFECT_POP moves */
 	uint8_t second;  /* with `pair`: the register stored or loaded at the next word */
-	bool pair;       /* EFFECT_STORE, EFFECT_LOAD of two registers */
-	bool tail;       /* INSTRUCTION_INDIRECT: leads to another function */
+	bool pair;       /* EFFECT_STORE, EFFECT_LOAD: two registers are stored or loaded */
+	bool tail;       /* INSTRUCTION_INDIRECT: the jump leads to another function */
 	bool compares;   /* compares source with the stack pointer */
 	bool begins;     /* sets the frame pointer to 0, or the stack pointer to a fixed address */
 	bool marks_target; /* endbr64, bti: calls and jumps by a register may lead here */

@@ -7,7 +7,7 @@
  *
  *   [66, F2, F3]  [REX]  [0F] opcode  [ModRM]  [SIB]  [displacement]  [immediate]
  *
- * (Intel SDM vol. 2 §2.1). The tables have a prefix only with 0F, as in instructions of SSE.
+ * (Intel SDM vol. 2 §2.1). The tables have opcodes with a prefix only for SSE, after 0F.
  */
 #include "config.h"
 

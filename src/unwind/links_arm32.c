@@ -25,17 +25,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINKS_MAX_BYTES 4096 /* bytes of a function before the instruction */
+#define LINKS_MAX_BYTES 4096 /* most bytes of a function that are read */
 #define LINKS_CACHE     256  /* recent answers; a power of 2 */
 
 struct links {
 	struct code_source source;
 	struct {
-		uint64_t pc; /* with bit 0 set for Thumb; 0: the entry is free */
+		uint64_t pc; /* address, with bit 0 set for Thumb; 0: the entry is free */
 		bool known, in_link;
 	} cache[LINKS_CACHE];
 	struct {
-		uint64_t pc; /* with bit 0 set; 0: the entry is free */
+		uint64_t pc; /* address, with bit 0 set; 0: the entry is free */
 		bool known;
 		struct frame_arm32 frame;
 	} frames[LINKS_CACHE];

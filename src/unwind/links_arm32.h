@@ -19,8 +19,8 @@ void links_destroy(struct links *links); /* NULL allowed */
 size_t links_memory_bytes(const struct links *links);
 
 /*
- * Finds where the function at PC, in the image, has its return address. *IN_LINK: in lr, else in
- * the frame. Returns false if the code does not tell.
+ * Finds where the function at PC, in the image, has its return address. *IN_LINK: true for lr,
+ * false for the frame. Returns false if the code does not tell.
  */
 bool links_find(struct links *links, uint64_t pc, bool thumb, bool *in_link);
 /* Finds the frame that the function at PC, in ARM code, has made. False: the code does not tell. */

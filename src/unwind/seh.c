@@ -30,9 +30,9 @@
 
 #include "xtop/base/sorted.h"
 
-#define SEH_MAX_CHAIN     32  /* UNWIND_INFOs that continue each other */
+#define SEH_MAX_CHAIN     32  /* most UNWIND_INFOs that continue each other */
 #define SEH_HEAD_BYTES    4
-#define SEH_CHAINED       4   /* bit of the flags */
+#define SEH_CHAINED       4   /* flag: the UNWIND_INFO continues in another one */
 #define SEH_EPILOG_BYTES  48  /* a lea of 8, 8 pops of 2, a jmp of 6, rounded up */
 
 enum seh_operation {
@@ -353,7 +353,7 @@ static bool seh_has_frame(const uint8_t *info, unsigned done)
 		if ((slot[1] & 15) == SEH_SET_FRAME)
 			return slot[0] <= done;
 	}
-	return true; /* the function's first part has set it */
+	return true; /* the function's first part has set the register */
 }
 
 /* Undoes the operations in the first DONE bytes of INFO's prolog. */

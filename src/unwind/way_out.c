@@ -24,7 +24,7 @@
 #define WAY_REGISTERS       REG_PC
 #define WAY_MAX_SLOTS       8    /* stack words that a way has written and may read again */
 #define WAY_MAX_WAYS        128  /* ways that wait to be followed */
-#define WAY_MAX_STEPS       2000 /* instructions of all ways */
+#define WAY_MAX_STEPS       2000 /* most instructions of all ways together */
 #define WAY_SEEN            4096 /* slots for addresses that ways passed; half of them stay free */
 #define WAY_MAX_CALLS       1024 /* calls that a way passes at most */
 #define WAY_JUMP_CALLS      64   /* a jump to an unknown address counts as so many calls */
@@ -32,9 +32,9 @@
 #define WAY_CHUNK_BYTES     512 /* code is read in such parts of a page */
 #define WAY_MAX_OFFSET      (1 << 24)
 #define WAY_EXIT_BYTES      7 /* length of mov and syscall */
-#define WAY_EXIT_BEFORE     4 /* instructions in front of these, which set the exit status */
+#define WAY_EXIT_BEFORE     4 /* instructions before mov, which set the exit status */
 #define WAY_HLT             0xf4
-#define WAY_MAX_INSTRUCTION 15 /* bytes: Intel SDM vol. 2, §2.3.11 */
+#define WAY_MAX_INSTRUCTION 15 /* most bytes of one: Intel SDM vol. 2, §2.3.11 */
 
 enum way_kind {
 	WAY_LOST,     /* not known */
@@ -56,7 +56,7 @@ struct way_state {
 	struct way_slot slots[WAY_MAX_SLOTS];
 	unsigned n_slots;
 	int32_t least; /* bytes from the stack pointer at the address to the CFA; a lower bound */
-	int32_t odd;   /* that distance modulo WAY_ALIGNMENT; -1: not known */
+	int32_t odd;   /* distance to the CFA modulo WAY_ALIGNMENT; -1: not known */
 	bool jumped;   /* the way went on behind a jump to an unknown address */
 };
 
@@ -67,7 +67,7 @@ struct way {
 };
 
 struct way_chunk {
-	uint64_t start; /* 0: empty */
+	uint64_t start; /* address of bytes[0]; 0: the chunk is empty */
 	size_t n;
 	uint8_t bytes[WAY_CHUNK_BYTES];
 };
@@ -86,7 +86,7 @@ struct way_out {
 	unsigned n_seen, left_steps;
 	struct way_chunk chunks[WAY_CHUNKS];
 	bool missing, behind_jumps;
-	struct way_result results[2]; /* [true]: of ways that restore all preserved registers */
+	struct way_result results[2]; /* [1]: all preserved registers are restored; [0]: not all */
 };
 
 struct way_out *way_out_create(const struct code_source *source)
@@ -483,7 +483,7 @@ static void way_begin(struct way_out *way_out, uint64_t address)
 	memset(way_out->results, 0, sizeof(way_out->results));
 }
 
-/* hlt stands in _start, exit behind clone(): Linux arch/x86/entry/syscalls/syscall_64.tbl. */
+/* hlt stands in _start, and exit after clone(): Linux arch/x86/entry/syscalls/syscall_64.tbl. */
 bool way_out_ends_thread(struct way_out *way_out, uint64_t address)
 {
 	static const uint8_t exits[][WAY_EXIT_BYTES] = {

@@ -26,10 +26,10 @@ size_t way_out_memory_bytes(void);
 /*
  * Finds the rule before the instruction at ADDRESS. CALLED: ADDRESS is a return address.
  * BEHIND_JUMPS: if no other way leads to a return, follows the code behind jumps to unknown
- * addresses, too. There stands another case of the switch, with the same frame. Returns false if no
- * way leads to a return, or if two ways contradict each other. *MISSING: code was missing, so a
- * later try may find a rule. That is said of a rule from behind such a jump, too: the missing code
- * may lead to a return without a jump.
+ * addresses, too. That code is another case of the switch, and has the switch's frame. Returns
+ * false if no way leads to a return, or if two ways contradict each other. *MISSING: code was
+ * missing, so a later try may find a rule. *MISSING may also be set with a rule from behind such a
+ * jump: the missing code may lead to a return without a jump.
  */
 bool way_out_find(struct way_out *way_out, uint64_t address, bool called, bool behind_jumps,
 		  struct cfi_rule *rule, bool *missing);

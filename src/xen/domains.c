@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Lists domains, and finds the one that the user means. In the broker's process, or in main's while
- * main has its rights. Xen describes the domains, and xenstore has their names.
+ * Lists domains, and finds the one that the user means. In the processes that have root's rights
+ * (src/supervise/), and in main's while main has its rights. Xen describes the domains, and
+ * xenstore has their names.
  */
 #include "config.h"
 
@@ -75,8 +76,8 @@ static void xen_read_name(struct store *store, uint32_t domid, char name[GUEST_N
 }
 
 /*
- * Reads the system's name as an agent in the guest tells it; those of XCP-ng and Windows do. The
- * latter write more behind a bar: "Microsoft Windows 10|C:\\Windows|\\Device...".
+ * Reads the system's name, which an agent in the guest writes: agents of XCP-ng and of Windows do.
+ * Those of Windows write more after a bar: "Microsoft Windows 10|C:\\Windows|\\Device...".
  */
 static void xen_read_system(struct store *store, uint32_t domid, char system[GUEST_SYSTEM_BYTES])
 {
@@ -142,7 +143,7 @@ static struct xtop_error *xen_get_domains(struct xen_domain **domainsp, size_t *
 	return NULL;
 }
 
-/* Lists all domains. NAMED: asks xenstore for their names; otherwise no domain has a name. */
+/* Lists all domains. NAMED: xenstore is asked for their names; else no domain has a name. */
 static struct xtop_error *xen_list_domains(bool named, struct guest_listing **listp, size_t *np)
 {
 	_cleanup_free_ struct xen_domain *domains = NULL;
@@ -271,7 +272,7 @@ struct xtop_error *xen_find_unnamed(const char *domain, struct guest_info *info)
 /* --- a pause that a killed xtop left ---------------------------------------------------------- */
 
 #define XEN_PAUSE_POLLS 20
-#define XEN_PAUSE_NS    1000000 /* between polls */
+#define XEN_PAUSE_NS    1000000 /* time between two polls */
 
 bool xen_is_same_domain(const struct guest_info *info)
 {

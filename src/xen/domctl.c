@@ -8,9 +8,9 @@
  *   stop     multicall [ pausedomain, getvcpucontext of those wanted ]; getvcpuinfo of those that
  *            seem not to have run since the last stop
  *   release  multicall [ unpausedomain ]
- *   peek     multicall [ getvcpucontext of those wanted ]              the guest runs, they wait
+ *   peek     multicall [ getvcpucontext of those wanted ]              the guest runs, these wait
  *   ask      multicall [ gethvmcontext_partial of one vCPU ]           the guest runs, seldom
- *   clock    multicall [ HVMOP_get_time ]                              the guest runs, each 0.1 s
+ *   clock    multicall [ HVMOP_get_time ]                              the guest runs, every 0.1 s
  *
  * The calls are prepared in memory that guard and keeper share: stop_area.c.
  *
@@ -36,8 +36,9 @@
 #include "xtop/xen/xen.h"
 
 /*
- * Tries of a release: they take more than a second, as a hypercall takes 1.7 thousand instructions
- * (doc/MEASUREMENTS). Xen cannot read a page only while Linux moves this page.
+ * How often a release is tried. So many tries take more than a second, as a hypercall takes 1.7
+ * thousand instructions (doc/MEASUREMENTS). Xen cannot read a page only while Linux moves this
+ * page.
  */
 #define RELEASE_TRIES 1000000
 
@@ -49,7 +50,7 @@ struct domctl_guest {
 	struct stop_area *area;
 	const struct domctl_batch *release;
 	uint64_t looked_ns;
-	/* time for which our own calls have paused vCPUs since the last look reported it */
+	/* time for which our calls have paused vCPUs, as far as no look has reported it */
 	uint64_t paused_ns;
 	bool expected; /* the area's alarm is set */
 	domid_t domid;
@@ -158,7 +159,7 @@ static bool domctl_look_calls(struct domctl_guest *guest, unsigned n, struct gue
 	struct domctl_batch *batch = &guest->area->look;
 	const struct xen_domctl_getdomaininfo *info = &batch->domctls[0].u.getdomaininfo;
 
-	/* Xen writes here which domain it describes: if ours is gone, the next one. */
+	/* Xen writes here which domain it describes: the next one if ours is gone. */
 	batch->domctls[0].domain = guest->domid;
 	guest->looked_ns = clock_now_ns();
 	if (!domctl_multicall(guest, batch, n))
@@ -211,7 +212,7 @@ static bool domctl_look(void *context, struct guest_look *look)
 
 	if (!domctl_look_calls(guest, only ? 1 : 1 + guest->n_vcpus, look))
 		return false;
-	if (look->life == GUEST_RUNS) /* its number may be another domain's by now */
+	if (look->life == GUEST_RUNS) /* else DOMID may be another domain's */
 		domctl_ask_modes(guest, guest->looked_ns);
 	look->paused_ns += domctl_take_pauses(guest);
 	if (only)
@@ -442,7 +443,7 @@ static const struct guest_ops domctl_ops = {
 	.close = domctl_close,
 };
 
-/* As xen_format_uuid() writes it: two digits for each byte, and hyphens. */
+/* Reads a UUID as xen_format_uuid() writes UUIDs: two digits for each byte, and hyphens. */
 static void domctl_parse_uuid(const char *text, xen_domain_handle_t uuid)
 {
 	memset(uuid, 0, sizeof(xen_domain_handle_t));

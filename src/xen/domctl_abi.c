@@ -2,23 +2,23 @@
 /*
  * The table of Xen's releases, and the search for the one that runs; see domctl_abi.h.
  *
- * xtop uses these calls. Their numbers and structures are the same in all releases of the table:
+ * xtop uses these calls. All releases of the table have equal numbers and structures for them:
  *
  *   domctl    pausedomain, unpausedomain, getdomaininfo, getvcpucontext, getvcpuinfo,
  *             scheduler_op (getinfo), getvcpuaffinity, get_address_size,
  *             gethvmcontext_partial (type CPU)
  *   sysctl    getdomaininfolist, cpupool_op (info)
  *
- * but for two places:
+ * They differ in two places:
  *
  *   struct xen_domctl_getdomaininfo   4.16 has put gpaddr_bits and padding, 8 bytes, before
- *       arch_config. The list has one such structure after the other, so their size counts.
+ *       arch_config. The list has one such structure after the other, so its size counts.
  *   getdomaininfo of a domain that does not exist describes the next one until 4.17 and fails from
  *       4.18 on. So whoever calls it compares the number that comes back.
  *
  * Sources: public/domctl.h, sysctl.h, arch-x86/xen.h and arch-x86/hvm/save.h of Xen 4.14.6, 4.17.7
  * and 4.20.4; public/domctl.h of 4.21.0; what differs in public/ and common/domctl.c of 4.22.0;
- * arch-arm.h of 4.17.7. Between them:
+ * arch-arm.h of 4.17.7. What each release has changed:
  *
  *   4.15  0x13: XEN_DOMCTL_vmtrace_op and fields of createdomain
  *   4.16  0x14; sysctl 0x14 is gpaddr_bits: the list of domains carries the same structure
@@ -55,9 +55,9 @@ static const struct domctl_abi abi_table[] = {
 #define ABI_OLDEST (&abi_table[0])
 #define ABI_OLDEST_XEN (4 << 16 | 14) /* answer of Xen 4.14 to XENVER_version */
 #define ABI_NEWEST (&abi_table[ABI_N - 1])
-#define ABI_AHEAD  32 /* versions above the newest known one that are tried */
+#define ABI_AHEAD  32 /* how many versions above the newest known one are tried */
 
-/* See domctl_abi.h. */
+/* What all releases of the table share; see domctl_abi.h. */
 SAME_NUMBER(XEN_DOMCTL_pausedomain, 3);
 SAME_NUMBER(XEN_DOMCTL_unpausedomain, 4);
 SAME_NUMBER(XEN_DOMCTL_getdomaininfo, 5);
@@ -116,10 +116,10 @@ SAME_OFFSET(xen_sysctl_cpupool_op, cpumap, 24);
 
 /* --- the search ------------------------------------------------------------------------------- */
 
-/* version to try if the running Xen is not in the table */
+/* the row to use if the running Xen is not in the table; NULL: none */
 static const struct domctl_abi *abi_assumed;
 static const struct domctl_abi *abi_found;   /* NULL: Xen has not been asked yet */
-static struct domctl_abi abi_tried;          /* layouts of abi_assumed, versions of the Xen */
+static struct domctl_abi abi_tried;          /* abi_assumed with the running Xen's versions */
 
 struct xtop_error *xen_assume(const char *release)
 {
@@ -136,7 +136,7 @@ struct xtop_error *xen_assume(const char *release)
 	return NULL;
 }
 
-/* One harmless call under interface VERSION. BUFFER is hypercall memory. */
+/* Makes one harmless call with interface VERSION. BUFFER is hypercall memory. */
 typedef int (*abi_try)(xencall_handle *call, void *buffer, uint32_t version);
 
 static int abi_try_domctl(xencall_handle *call, void *buffer, uint32_t version)

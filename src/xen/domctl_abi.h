@@ -25,9 +25,9 @@
 #define SAME_NUMBER(name, number) _Static_assert((name) == (number), #name " has changed")
 
 struct domctl_abi {
-	const char *release;     /* "4.17" */
+	const char *release;     /* such as "4.17" */
 	uint32_t domctl, sysctl; /* versions of the two interfaces */
-	/* where arch_config is in struct xen_domctl_getdomaininfo, at its end */
+	/* offset of arch_config, the last member of struct xen_domctl_getdomaininfo */
 	uint16_t arch_offset;
 };
 

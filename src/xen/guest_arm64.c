@@ -25,7 +25,7 @@ bool vcpu_answer_is_short(const struct vcpu_answer *answer)
 	return false;
 }
 
-/* All guests have hardware-assisted paging and no emulated devices: xl calls them PVH. */
+/* All arm64 guests have hardware-assisted paging and no emulated devices: xl calls them PVH. */
 enum guest_type domain_type(const struct xen_domain *domain)
 {
 	(void)domain;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to xen/: what domctl.c and domains.c need to know of an arm64 guest; the same names as in
- * guest_x86.h. Functions that run while the guest is stopped are inline.
+ * Private to xen/: what domctl.c and domains.c need to know of an arm64 guest, by the names that
+ * guest_x86.h has, too. Functions that run while the guest is stopped are inline.
  *
  * Xen gives no TPIDR_EL0 and no TPIDR_EL1 (Xen 4.17 public/arch-arm.h, struct vcpu_guest_context):
  * neither the thread pointer of user code nor the kernel's per-CPU offset is known.
@@ -20,8 +20,8 @@
 /*
  * Bytes that struct xen_arch_domainconfig takes at the end of another structure. It has the
  * versions of the interrupt controller and of TEE, the number of interrupts and the frequency of
- * the clock: 12 bytes and padding. sve_vl (4.18) lies in padding between them, arm_sci_type (after
- * 4.20, under the same version of domctls) in that at the end.
+ * the clock: 12 bytes and padding. sve_vl (4.18) lies in padding between them. arm_sci_type (after
+ * 4.20, under an unchanged version of domctls) lies in the padding at the end.
  */
 #define DOMAIN_ARCH_BYTES 16
 
@@ -34,7 +34,7 @@ static inline void vcpu_get_stack_registers(const vcpu_guest_context_t *context,
 	(void)is_pv_32;
 	regs->arm64.x[REGISTER_ARM64_GO_G] = from->x28;
 	regs->arm64.x[REGISTER_ARM64_FP] = from->x29;
-	/* where user code of 32 bits enters the kernel: sample/stacks_arm64.c */
+	/* the stack pointer of 32-bit user code that enters the kernel: sample/stacks_arm32.c */
 	regs->arm64.x[REGISTER_ARM32_SP] = from->x13;
 	regs->arm64.elr_el1 = from->elr_el1;
 	regs->arm64.spsr_el1 = from->spsr_el1;
@@ -47,7 +47,7 @@ static inline void vcpu_get_stack_registers(const vcpu_guest_context_t *context,
 	regs->arm64.ttbr0 = context->ttbr0;
 	regs->arm64.ttbr1 = context->ttbr1;
 	regs->arch = ARCH_ARM64;
-	if (from->cpsr & PSTATE_ARM64_AARCH32) /* each mode has its stack pointer there */
+	if (from->cpsr & PSTATE_ARM64_AARCH32) /* each mode's stack pointer is one of them */
 		memcpy(regs->arm64.x, from, sizeof(regs->arm64.x));
 }
 
@@ -75,7 +75,7 @@ static inline bool vcpu_is_user(const vcpu_guest_context_t *context, bool is_pv)
  * asked.
  */
 struct vcpu_mode {
-	bool wanted, is_short; /* false */
+	bool wanted, is_short; /* always false */
 	uint64_t asked_ns;
 };
 
@@ -91,7 +91,7 @@ static inline void vcpu_apply_mode(struct vcpu_mode *mode, struct registers *reg
 	(void)regs;
 }
 
-#define VCPU_ASK_COMMAND XEN_DOMCTL_getvcpuinfo /* never issued */
+#define VCPU_ASK_COMMAND XEN_DOMCTL_getvcpuinfo /* a call that is never made */
 struct vcpu_answer {
 	uint64_t unused;
 };

@@ -130,7 +130,7 @@ static inline bool vcpu_is_user(const vcpu_guest_context_t *context, bool is_pv)
  */
 struct vcpu_mode {
 	bool wanted;       /* the registers of the last stop did not show the mode */
-	bool is_short;     /* Xen said: not in 64-bit mode. False until Xen has answered */
+	bool is_short;     /* Xen has answered that the vCPU is not in 64-bit mode */
 	uint64_t asked_ns; /* when Xen was last asked; 0: never */
 };
 
@@ -142,8 +142,9 @@ static inline bool vcpu_shows_mode(const struct registers *regs)
 }
 
 /*
- * Sets the width of REGS. Not for PV guests, whose kernels cannot change it. A vCPU without paging
- * counts as one of 64 bits, too: CR0.PG says that it has no page tables.
+ * Sets the width of REGS. Do not call this function for PV guests, whose kernels cannot change the
+ * width. A vCPU without paging counts as one of 64 bits, too: CR0.PG says that it has no page
+ * tables.
  */
 static inline void vcpu_apply_mode(struct vcpu_mode *mode, struct registers *regs)
 {

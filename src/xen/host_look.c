@@ -23,9 +23,9 @@
 #include "xtop/base/clock.h"
 #include "xtop/base/vector.h"
 
-#define LOOK_BATCH       64    /* vCPUs that one multicall asks for */
+#define LOOK_BATCH       64    /* vCPUs that one multicall asks about */
 #define LOOK_DOMAINS     256   /* domains that are listed at a time */
-#define LOOK_MAX_DOMAINS 32768 /* Xen has no more numbers for them */
+#define LOOK_MAX_DOMAINS 32768 /* Xen has no more numbers for domains */
 #define LOOK_MAX_VCPUS   65536 /* vCPUs after these are left out */
 
 /* What Xen reads and writes: hypercall memory. */
@@ -100,7 +100,7 @@ static struct host_vcpu host_decode_vcpu(uint32_t domid, const multicall_entry_t
 	return vcpu;
 }
 
-/* Asks for the N vCPUs of DOMID from FIRST on. */
+/* Asks Xen about the N vCPUs of DOMID from number FIRST on. */
 static bool host_ask_vcpus(struct host_looker *looker, uint32_t domid, unsigned first, unsigned n,
 			   struct host_vcpu *vcpus)
 {
@@ -133,7 +133,10 @@ struct look_step {
 	struct host_look *next;
 };
 
-/* The vCPUs of DOMAIN, at the end of the new look. BEFORE: they have not run since; or NULL. */
+/*
+ * Adds DOMAIN's N vCPUs at the end of the new look. BEFORE: DOMAIN in the last look, if its vCPUs
+ * have not run since, and are copied; or NULL.
+ */
 static bool host_add_vcpus(const struct look_step *step, struct host_domain *domain, size_t n,
 			   const struct host_domain *before)
 {
@@ -227,7 +230,7 @@ bool host_looker_get_pool(struct host_looker *looker, uint32_t pool, uint32_t *s
 	};
 	sysctl->u.cpupool_op.cpumap = host_bitmap(looker);
 	if (xencall1(looker->call, __HYPERVISOR_sysctl, (unsigned long)sysctl) ||
-	    sysctl->u.cpupool_op.cpupool_id != pool) /* else the next pool is described */
+	    sysctl->u.cpupool_op.cpupool_id != pool) /* without POOL, Xen describes the next one */
 		return false;
 	*schedulerp = sysctl->u.cpupool_op.sched_id;
 	*cpus = looker->area->cpus;

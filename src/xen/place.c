@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which domain xtop was started in; see place.h. A container has no /dev/xen, or may not open it,
+ * Finds out where xtop was started; see place.h. A container has no /dev/xen, or may not open it,
  * but sees its kernel's /sys/hypervisor (Linux Documentation/ABI/stable/sysfs-hypervisor-xen).
  */
 #include "config.h"
@@ -18,7 +18,7 @@
 /* Xen tells only dom0 that it has this feature (Xen 4.17 public/features.h, XENFEAT_dom0). */
 #define PLACE_FEATURE_DOM0 11
 
-/* Reads the first line of a small file. TEXT: "" if it cannot be read. */
+/* Reads the first line of a small file. TEXT becomes "" if the file cannot be read. */
 static void place_read(const char *folder, const char *name, char text[64])
 {
 	_cleanup_fclose_ FILE *file = NULL;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Private to xen/: which domain of which machine xtop was started in, for messages. See place.c. */
+/*
+ * Private to xen/: whether xtop was started in dom0, in a guest or without Xen, for messages. See
+ * place.c.
+ */
 #ifndef XEN_PLACE_H
 #define XEN_PLACE_H
 
@@ -13,7 +16,7 @@ enum place {
 	PLACE_GUEST, /* a domain that may not look into others */
 };
 
-/* FOLDER: /sys/hypervisor, or a test's. */
+/* FOLDER is /sys/hypervisor, or a test's folder. */
 enum place place_find(const char *folder);
 /* Says why /dev/xen/privcmd could not be opened, and what to do. IS_ROOT: the user id is 0. */
 struct xtop_error *place_explain(enum place place, int errno_value, bool is_root);

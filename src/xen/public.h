@@ -7,7 +7,7 @@
 #define XEN_PUBLIC_H
 
 #ifndef __XEN_TOOLS__
-#define __XEN_TOOLS__ 1 /* without it there are no domctls */
+#define __XEN_TOOLS__ 1 /* else the headers have no domctls */
 #endif
 
 #include <stddef.h>

@@ -8,10 +8,10 @@
  * if the pause has succeeded and no release has a result yet.
  *
  * Sampler, guard and keeper have a release each. Before the guard releases the guest in the place
- * of a sampler that it has killed, it disarms the sampler's calls: Xen compares the version of the
- * interface in a domctl with its own before it does anything else, and refuses a domctl of version
- * 0. So a hypercall that the killed process makes as late as it likes (a freezer or a debugger may
- * hold the process in the kernel) neither stops nor releases the guest.
+ * of a sampler that it has killed, it disarms the sampler's calls. Xen compares the version of the
+ * interface in a domctl with its own before it does anything else, and refuses a domctl with
+ * another version (NO_VERSION). So a hypercall that the killed process makes as late as it likes (a
+ * freezer or a debugger may hold the process in the kernel) neither stops nor releases the guest.
  *
  * domctl_abi.c finds out which version of the interface Xen has.
  *
@@ -33,15 +33,16 @@
 /* the result of a domctl with another interface version */
 #define RESULT_REFUSED ((xen_ulong_t)-EACCES)
 /*
- * An interface version that no Xen has. 0 will not do: stable calls, so far get_domain_state, have
- * version 0.
+ * An interface version that no Xen has. 0 is no such version: stable calls, so far
+ * get_domain_state, have version 0.
  */
 #define NO_VERSION UINT32_MAX
 
 /*
  * Maps pages that Xen can read and write at any time, and that fork() shares. /dev/xen/hypercall
  * gives kernel pages, which never move (Linux commit c51b3c639e01 ("xen: add new hypercall buffer
- * mapping device") (in v4.18)). Older kernels do not have it; there it is locked shared memory.
+ * mapping device") (in v4.18)). Older kernels do not have this device; there the pages are locked
+ * shared memory.
  */
 static void *area_map(size_t size_bytes)
 {

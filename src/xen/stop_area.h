@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Private to xen/: the memory of the calls that stop a guest, ask about it and release it. Xen
- * reads and writes it. Sampler, guard and keeper share it; who may do what is in domctl.h.
+ * reads and writes this memory. Sampler, guard and keeper share it; domctl.h says who may do what.
  */
 #ifndef XEN_STOP_AREA_H
 #define XEN_STOP_AREA_H
@@ -40,11 +40,12 @@ struct stop_area {
 	_Atomic uint64_t *stops;        /* number of stops begun: tells one stop from the next */
 	int alarm_fd;                   /* a timer, which all processes share */
 	/*
-	 * How long Xen has paused vCPUs to answer the broker, and how much of that a look has
-	 * reported. The broker writes asked_ns, the sampler reported_ns.
+	 * asked_ns is the time for which Xen has paused vCPUs to answer the broker; the starter
+	 * writes it. reported_ns is the part of this time that looks have reported; the sampler
+	 * writes it.
 	 */
 	volatile uint64_t *asked_ns, *reported_ns;
-	struct pause_mark *mark;        /* outlives all processes of xtop; NULL: none */
+	struct pause_mark *mark;        /* the record's mark, which outlives xtop; NULL: none */
 };
 
 /*

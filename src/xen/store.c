@@ -64,7 +64,7 @@ struct store *store_open(void)
 	return store_open_by(store_libraries, STORE_LIBRARIES);
 }
 
-/* The library is never closed: so store_open() loads it later without mapping code. */
+/* The library is never closed, so a later store_open() maps no code. */
 void xen_load(void)
 {
 	struct store store;

@@ -29,8 +29,8 @@
 #include "xtop/xen/host_look.h"
 
 #define TRACE_WATCH_NS  20000000 /* time in which prod moves if Xen traces */
-#define TRACE_WATCHES   10
-#define TRACE_MAX_PAGES 4096 /* size of a buffer; Xen allows more */
+#define TRACE_WATCHES   10       /* how often to look whether prod moves */
+#define TRACE_MAX_PAGES 4096     /* most pages of a CPU's buffer; Xen allows more */
 
 SAME_NUMBER(XEN_SYSCTL_tbuf_op, 2);
 SAME_NUMBER(XEN_SYSCTL_physinfo, 3);
@@ -239,7 +239,10 @@ static bool trace_is_on(const struct trace_buffers *buffers)
 	return false;
 }
 
-/* Asks for the frame of struct t_info. *EXISTED: there were buffers before this call. */
+/*
+ * Makes the buffers if there are none, PAGES for each CPU, and asks for the frame of struct t_info.
+ * *EXISTED: there were buffers before this call.
+ */
 static int trace_make(struct trace_buffers *buffers, unsigned pages, bool *existed)
 {
 	const struct xen_sysctl_tbuf_op *op = &buffers->area->sysctl.u.tbuf_op;
@@ -249,7 +252,7 @@ static int trace_make(struct trace_buffers *buffers, unsigned pages, bool *exist
 	*existed = !result && op->buffer_mfn;
 	if (result || *existed)
 		return result;
-	/* Xen traces as soon as there are buffers. With this mask it writes nothing. */
+	/* Xen traces as soon as there are buffers. With an empty mask it writes no record. */
 	trace_control(buffers,
 		      (struct xen_sysctl_tbuf_op){ .cmd = XEN_SYSCTL_TBUFOP_set_evt_mask });
 	result = trace_control(buffers, (struct xen_sysctl_tbuf_op){

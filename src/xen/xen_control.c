@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Describes domains and undoes pauses by raw domctls and sysctls; see xen_control.h. Used by the
- * broker, by main while main has its rights, and by the children that ask for them.
+ * Describes domains and undoes pauses by raw domctls and sysctls; see xen_control.h. In main's
+ * process while main has its rights, in the broker's, and in processes that the broker forks.
  *
  * Sources: Xen 4.17 public/domctl.h, public/sysctl.h.
  */
@@ -63,7 +63,7 @@ void xen_close_control(struct xen_control *control)
 	free(control);
 }
 
-/* The domctl COMMAND without arguments. Its answer is in the buffer. */
+/* Makes the domctl COMMAND, without arguments. Xen's answer is in the buffer afterwards. */
 static bool control_domctl(struct xen_control *control, uint32_t command, uint32_t domid)
 {
 	struct xen_domctl *domctl = (void *)control->buffer;

@@ -18,8 +18,8 @@ bool control_get_domain(struct xen_control *control, uint32_t domid, struct xen_
 
 /*
  * Lists at most N domains from number FIRST on, in the order of their numbers. *GOTP: how many were
- * listed. Fewer than N do not mean that these were all; only 0 means that there is no domain from
- * FIRST on.
+ * listed. There may be more domains, even if fewer than N were listed; only 0 means that there is
+ * no domain from FIRST on.
  */
 struct xtop_error *control_list_domains(struct xen_control *control, uint32_t first, size_t n,
 					struct xen_domain *domains, size_t *gotp);

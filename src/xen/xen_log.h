@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Private to xen/. */
+/* Private to xen/: keeps Xen's libraries from writing to stderr. */
 #ifndef XEN_XEN_LOG_H
 #define XEN_XEN_LOG_H
 

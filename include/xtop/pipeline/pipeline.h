@@ -25,24 +25,28 @@ struct pipeline;
 
 /*
  * Finds DOMAIN and does all that needs rights. If DOMAIN is NULL, the pipeline shows the recording
- * or profile of OPTIONS. pipeline_start() then reads what strangers made, such as FILES. OPTIONS
- * and FILES outlive the pipeline.
+ * or profile of OPTIONS. Only pipeline_start() reads what strangers made, such as that file.
+ * OPTIONS and FILES outlive the pipeline.
  */
 struct xtop_error *pipeline_create(const struct options *options, const struct host_files *files,
 				   const char *domain, struct pipeline **pipelinep);
 /* PIPELINE is stopped or was never started, or is NULL. */
 void pipeline_destroy(struct pipeline *pipeline);
-/* Before pipeline_start(): sets the older run to compare with, which lives until that returns. */
+/*
+ * Sets the older run to compare with. Call it before pipeline_start(). BASELINE lives until
+ * pipeline_start() has returned.
+ */
 void pipeline_set_baseline(struct pipeline *pipeline, const struct snapshot *baseline);
 struct xtop_error *pipeline_start(struct pipeline *pipeline);
 /* Wakes the resolver after snapshot_request(): it may sleep for up to a second. */
 void pipeline_wake(struct pipeline *pipeline);
 /*
- * Ends sampling; pipeline_stop() comes soon. If files or tables get what was sampled, the resolver
- * has some seconds for what is in the ring; else it hurries (control_hurry()).
+ * Ends sampling; the caller calls pipeline_stop() soon. If the samples go into files or tables, the
+ * resolver has some seconds for the samples that are in the ring. Otherwise the resolver hurries
+ * (control_hurry()).
  */
 void pipeline_begin_stop(struct pipeline *pipeline);
-/* Ends sampling, empties the ring, and closes the recording of -w. Error: it was not written. */
+/* Ends sampling, empties the ring, and closes the file of -w. Error: the file was not written. */
 struct xtop_error *pipeline_stop(struct pipeline *pipeline);
 
 /* When pipeline_start() returned, on clock_now_ns(). */
@@ -62,7 +66,7 @@ bool pipeline_is_recording(const struct pipeline *pipeline);
 bool pipeline_is_profile(const struct pipeline *pipeline);
 /* The format of a profile, such as "folded". */
 const char *pipeline_format(const struct pipeline *pipeline);
-/* The type of a profile's values, if the profile has several; "": it has one. */
+/* The type of a profile's values; "" if the profile has values of one type. */
 const char *pipeline_value(const struct pipeline *pipeline);
 /* Reads the profile's next values, and publishes their snapshot. */
 struct xtop_error *pipeline_read_next_value(struct pipeline *pipeline);
@@ -71,7 +75,10 @@ struct xtop_error *pipeline_read_next_value(struct pipeline *pipeline);
  * be called now and then.
  */
 const char *pipeline_get_note(struct pipeline *pipeline);
-/* Why sampling failed, or what is wrong with the recording; else pipeline_get_note(). */
+/*
+ * Why sampling failed, or what is wrong with the recording. If neither: the note of
+ * pipeline_get_note(), or else what the resolver reads now.
+ */
 const char *pipeline_get_message(struct pipeline *pipeline);
 /* What is wrong with the files of -k (symbols_warning()); NULL if nothing is. */
 const char *pipeline_get_complaint(const struct pipeline *pipeline);
@@ -97,7 +104,10 @@ struct xtop_error *pipeline_start_takers(struct pipeline *pipeline);
  * --exits.
  */
 struct xtop_error *pipeline_trace(struct pipeline *pipeline, bool on);
-/* TIME_NS of the samples' clock as ns since 1970; 0 if that is not known. */
+/*
+ * Converts TIME_NS, on the samples' clock, to ns since 1970. Returns 0 if TIME_NS is 0. For a
+ * recording returns when the recording began.
+ */
 uint64_t pipeline_wall_ns(const struct pipeline *pipeline, uint64_t time_ns);
 /* After pipeline_stop(): makes a snapshot of all samples, which the caller destroys. */
 struct xtop_error *pipeline_snapshot(struct pipeline *pipeline, struct snapshot **snapshotp);
@@ -116,7 +126,7 @@ const struct snapshot *pipeline_baseline(const struct pipeline *pipeline);
 const struct batches *pipeline_batches(const struct pipeline *pipeline, bool children);
 /* After pipeline_stop(): the code of the guest's kernel and modules; NULL if it is not known. */
 const struct space *pipeline_kernel(const struct pipeline *pipeline);
-/* Ticks of a vCPU a second; 0 if that is not known. */
+/* How many ticks a vCPU has in a second; 0: not known. */
 double pipeline_hz(const struct pipeline *pipeline);
 /*
  * Why sampling or the replay ended early; NULL if it did not. The snapshot has all samples until

@@ -24,7 +24,7 @@ struct pipelines {
 	struct pipelines_guest *guests[PIPELINES_MAX_GUESTS]; /* a free place is NULL */
 };
 
-/* Adds a pipeline of DOMAIN, or of the file of -r if that is NULL. Needs rights. */
+/* Adds a pipeline of DOMAIN; NULL: of the file of -r. Needs rights. */
 struct xtop_error *pipelines_add(struct pipelines *pipelines, const char *domain);
 struct xtop_error *pipelines_start(struct pipelines *pipelines);
 /* Stops all pipelines and returns the first error. What was sampled can still be read. */
@@ -41,14 +41,14 @@ bool pipelines_are_full(struct pipelines *pipelines);
 struct xtop_error *pipelines_open_domain(struct pipelines *pipelines, const char *domain);
 /* Stops the pipeline in place I. Its last snapshot can then be taken. */
 struct xtop_error *pipelines_stop_guest_at(struct pipelines *pipelines, size_t i);
-/* Stops and destroys the pipeline in place I, which is free then. */
+/* Stops and destroys the pipeline in place I. The place is free then. */
 void pipelines_remove_at(struct pipelines *pipelines, size_t i);
 
 /* Writes "dom 5 PVH", "recording PVH" or "folded profile", with SEPARATOR before the type. */
 void pipelines_describe(const struct pipeline *pipeline, const char *separator, char *text,
 			size_t capacity);
 const char *pipelines_type_name(enum guest_type type);
-/* The name of the guest's type; NULL if PIPELINE is of a profile. */
+/* The name of the guest's type; NULL if PIPELINE shows a profile. */
 const char *pipelines_type_of(const struct pipeline *pipeline);
 
 /* Waits until the recording was played to its end. */

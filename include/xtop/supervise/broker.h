@@ -7,7 +7,7 @@
  *   main ─┬─ list, find, registers    what Xen and xenstore say of domains
  *         ├─ memory                   a descriptor that maps this one domain's pages, nothing else
  *         ├─ cache                    the file in which that domain's kernel is kept
- *         ├─ takers                   a process that looks who takes the domain's physical CPUs
+ *         ├─ takers                   a process that finds who takes the domain's physical CPUs
  *         ├─ trace                    a process that reads Xen's trace
  *         ├─ start, stop              sampler, guard and keeper of a domain, with main's ring
  *         ├─ news                     for the service manager that has started xtop
@@ -82,8 +82,8 @@ struct xtop_error *guest_find(const char *domain, struct guest_info *info);
 struct xtop_error *guest_list(struct guest_listing **listp, size_t *np);
 
 /*
- * The registers of VCPU while it runs: good enough to find its page tables. Xen pauses the vCPU to
- * read them, so this waits for up to 2 s until the budget allows it. False: Xen refuses.
+ * Reads the registers of VCPU while it runs: they suffice to find its page tables. Xen pauses the
+ * vCPU to read them, so this waits for up to 2 s until the budget allows it. False: Xen refuses.
  */
 bool guest_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs);
 
@@ -95,8 +95,8 @@ bool guest_get_registers(const struct guest_info *info, unsigned vcpu, struct re
  */
 struct xtop_error *guest_undo_pause(const char *domain, bool asked, char **notep);
 /*
- * Error: stops cannot be recorded, so guest_undo_pause() will find none. The caller has root's
- * rights.
+ * Finds out whether stops can be recorded. Error: they cannot, so guest_undo_pause() will find
+ * none. The caller has root's rights.
  */
 struct xtop_error *guest_try_record(void);
 
@@ -132,7 +132,7 @@ struct xtop_error *guest_trace(uint32_t domid, int *socketp);
  */
 struct guest_process {
 	uint32_t id;
-	int end_fd; /* descriptor that is readable when all three have ended */
+	int end_fd; /* readable when sampler, guard and keeper have ended */
 };
 struct xtop_error *guard_start(const struct guest_info *info, struct control *control,
 			       struct ring *ring, struct guest_process *process);

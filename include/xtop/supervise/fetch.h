@@ -22,7 +22,7 @@ struct fetch;
 #define FETCH_PATH_BYTES 256 /* a longer path is not asked for */
 
 enum fetch_state {
-	FETCH_OFF,     /* there is no such process, or too many files were asked for */
+	FETCH_OFF,     /* no process fetches, or too many files were asked for */
 	FETCH_WAITING, /* asked for, and not there yet */
 	FETCH_FOUND,
 	FETCH_NONE,    /* no server has the file, or something went wrong */

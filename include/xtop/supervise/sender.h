@@ -18,7 +18,7 @@
 struct sender;
 
 struct sender_settings {
-	const char *option; /* "--push": for messages */
+	const char *option; /* name of the option for messages, such as "--push" */
 	bool connects;      /* the process connects to servers */
 	/*
 	 * Reads the user's files, opens sockets and loads libraries, in the process while it has

@@ -17,8 +17,8 @@ struct takers_source;
 struct takers_source *takers_source_create(uint64_t half_life_ns);
 void takers_source_destroy(struct takers_source *source); /* NULL allowed */
 /*
- * Begins to look at the neighbours of DOMID. Does nothing if that has begun; another DOMID, after a
- * reboot, makes it begin anew. Error: no process could be started.
+ * Begins to look at the neighbours of DOMID. Does nothing if a process looks at them already. For
+ * another DOMID, after a reboot, looking begins anew. Error: no process could be started.
  */
 struct xtop_error *takers_source_start(struct takers_source *source, uint32_t domid);
 /*

@@ -17,7 +17,7 @@
 /* What is sent before the first chunk. */
 struct trace_hello {
 	uint64_t khz;      /* frequency of the records' clock */
-	bool is_vmx;       /* the host's CPUs are Intel's */
+	bool is_vmx;       /* the host's CPUs have VMX; false: they have SVM */
 	char failure[160]; /* why Xen is not traced; "": it is */
 };
 
@@ -37,7 +37,7 @@ struct xtop_error *trace_source_start(struct trace_source *source, uint32_t domi
 void trace_source_stop(struct trace_source *source);
 /* Goes on with DOMID, the same guest after a reboot. SOURCE may be NULL. */
 void trace_source_switch(struct trace_source *source, uint32_t domid);
-/* Takes the next chunk. Returns false if there is none now. *DOMIDP: for which domain it is. */
+/* Takes the next chunk. False: there is none now. *DOMIDP: the domain that is traced. */
 bool trace_source_take(struct trace_source *source, struct trace_chunk *chunk, uint32_t *domidp);
 /* Whether a process traces, as far as is known. */
 bool trace_source_is_on(struct trace_source *source);

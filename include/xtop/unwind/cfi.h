@@ -16,7 +16,7 @@ struct cfi_section {
 	const uint8_t *bytes; /* NULL: the image has no such section */
 	size_t size_bytes;
 	uint64_t address; /* the image's address of bytes[0] */
-	/* missing bytes, ascending; entries that touch one are skipped */
+	/* missing bytes, ascending; entries that touch a gap are skipped */
 	const struct bytes_gap *gaps;
 	size_t n_gaps;
 	bool is_short; /* 32-bit code: addresses and words have 4 bytes */
@@ -28,7 +28,7 @@ struct cfi_section {
 struct cfi_sections {
 	struct cfi_section eh_frame, eh_frame_hdr, debug_frame;
 	struct entry_points entries; /* code addresses where the image begins to run */
-	/* offsets of the FDEs in eh_frame whose bytes are there; NULL: those of all FDEs */
+	/* offsets of the FDEs in eh_frame whose bytes are there; NULL: all bytes are there */
 	const uint32_t *offsets;
 	size_t n_offsets;
 	struct work *work; /* tells when to stop building tables; NULL: never */

@@ -16,7 +16,7 @@
 /* Bytes that begin with an instruction. The bytes after that instruction do not matter. */
 struct code {
 	const uint8_t *bytes;
-	size_t n;           /* how many bytes; at least 1 */
+	size_t n;           /* number of bytes; at least 1 */
 	uint64_t address;   /* address of bytes[0] */
 	uint8_t word_bytes; /* 8: 64-bit code; 4: 32-bit code (registers_word_bytes()) */
 	uint8_t arch;       /* enum guest_arch */
@@ -32,7 +32,7 @@ enum code_flow {
 /* What one instruction does to the flow of control. */
 struct code_step {
 	uint64_t target; /* where CODE_CALL, CODE_JUMP or CODE_BRANCH leads; 0: unknown */
-	uint8_t length;  /* bytes; at least 1 */
+	uint8_t length;  /* length of the instruction in bytes; at least 1 */
 	uint8_t flow;    /* enum code_flow */
 	bool bad;        /* no instruction begins here; the step skips one byte */
 };

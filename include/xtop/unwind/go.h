@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The table of functions in every Go program (.gopclntab): which functions there are, and how far
- * the stack pointer has moved at each instruction. Go's runtime unwinds with it, so stripping
- * leaves it in. The bytes are hostile. Resolver's thread.
+ * the stack pointer has moved at each instruction. Go's runtime unwinds with this table, so
+ * stripping leaves the table in. The bytes are hostile. Resolver's thread.
  */
 #ifndef XTOP_GO_H
 #define XTOP_GO_H
@@ -28,7 +28,7 @@ struct go_table {
 	size_t n_gaps;
 	/*
 	 * Reads bytes that were not read yet. Returns false if some of them are missing. NULL: all
-	 * bytes have been read. Then tables that are built from them need no more of them.
+	 * bytes have been read. A table that is built then does not need the bytes later.
 	 */
 	bool (*need)(void *context, size_t offset, size_t size_bytes);
 	void *need_context;
@@ -41,7 +41,7 @@ struct go_table {
 	/* The image's address that functions are relative to; see go_table_lacks_text(). */
 	uint64_t text;
 	size_t n_functions;
-	uint64_t names, depths, functions; /* offsets in `bytes` */
+	uint64_t names, depths, functions; /* offsets of these parts in `bytes` */
 };
 
 struct go_function {

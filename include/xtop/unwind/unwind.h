@@ -12,7 +12,7 @@
 #include "xtop/language/language.h"
 #include "xtop/sample/sample.h"
 
-/* As many as SAMPLE_STACK_LIMIT_BYTES hold, if each has a return address and another word. */
+/* As many frames as a sample's stack holds, if each has a return address and another word. */
 #define UNWIND_MAX_FRAMES (SAMPLE_STACK_LIMIT_BYTES / 16)
 
 /* --- tables.c: the tables of one image -------------------------------------------------------- */
@@ -57,8 +57,8 @@ size_t unwind_tables_memory_bytes(const struct unwind_tables *tables);
 bool unwind_tables_find_function(const struct unwind_tables *tables, uint64_t address,
 				 uint64_t *start, uint64_t *end);
 /*
- * As unwind_tables_find_function(). If no table has the function, calls in the code tell the
- * bounds, which may take much of the code.
+ * Finds the function's bounds as unwind_tables_find_function() does. If no table has the function,
+ * calls in the code tell the bounds; for that, much of the code may be read.
  */
 bool unwind_tables_guess_function(const struct unwind_tables *tables, uint64_t address,
 				  uint64_t *start, uint64_t *end);
@@ -164,8 +164,8 @@ enum unwind_stop {
 #define N_UNWIND_STOPS 7
 
 enum unwind_frame_flag {
-	FRAME_RETURN = 1 << 0, /* a return address: the call is at address - 1 */
-	FRAME_USER = 1 << 1,   /* user code */
+	FRAME_RETURN = 1 << 0, /* the frame has made a call, which is at address - 1 */
+	FRAME_USER = 1 << 1,   /* the frame is user code's */
 	FRAME_BROKEN = 1 << 2, /* frames between this one and the one before were not found */
 };
 
@@ -184,7 +184,7 @@ enum unwind_by {
 
 struct unwind_frame {
 	uint64_t address;
-	uint64_t frame_pointer; /* the value of the register in this frame; 0: not known */
+	uint64_t frame_pointer; /* value of the frame pointer in this frame; 0: not known */
 	uint32_t flags; /* enum unwind_frame_flag */
 	enum unwind_by by;
 };
@@ -200,7 +200,7 @@ struct unwind_part_end {
 	enum unwind_stop stop;
 	enum sample_cut cut;   /* why the copied stack bytes end where they do */
 	uint32_t pieces;       /* bit i: piece i of the sample was used */
-	int last_piece;        /* the piece in which the part ended; -1: in none that was copied */
+	int last_piece;        /* the piece in which the part ended; -1: in no copied piece */
 };
 
 struct unwind_stack {

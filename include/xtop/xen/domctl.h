@@ -15,9 +15,9 @@ enum stop_user { STOP_SAMPLER, STOP_GUARD, STOP_KEEPER };
 #define N_STOP_USERS 3
 
 /*
- * Memory from which Xen reads calls, and to which Xen writes results. It is made before the sampler
- * is forked, and shared: when the sampler dies, the guard reads from Xen's own results whether the
- * sampler has left the guest stopped.
+ * Memory from which Xen reads calls, and to which Xen writes results. This memory is made before
+ * the sampler is forked, and shared: when the sampler dies, the guard reads from Xen's own results
+ * whether the sampler has left the guest stopped.
  */
 struct stop_area;
 struct xtop_error *stop_area_create(const struct guest_info *info, struct stop_area **areap);
@@ -31,11 +31,12 @@ struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *
 			       enum stop_user user, struct guest *guest);
 
 /*
- * The alarm of the area: a timer of the kernel. The sampler sets it before it stops the guest, and
- * clears it when the guest runs again, before it sleeps for longer than a few milliseconds. Its
- * descriptor becomes readable STOP_ALARM_NS after it was set, and remains so until it is cleared or
- * set again. Guard and keeper sleep on it, so a stop that is short wakes nobody, and a guest that
- * is not stopped costs nothing. fork() shares it.
+ * The alarm of the area: a timer of the kernel. The sampler sets the alarm before it stops the
+ * guest. When the guest runs again, the sampler clears the alarm before it sleeps for longer than a
+ * few milliseconds. The alarm's descriptor becomes readable STOP_ALARM_NS after the alarm was set,
+ * and remains so until the alarm is cleared or set again. Guard and keeper sleep on this
+ * descriptor. So a short stop wakes nobody, and a guest that is not stopped costs nothing.
+ * Processes share the alarm after fork().
  */
 #define STOP_ALARM_NS 8000000
 void stop_area_set_alarm(struct stop_area *area);
@@ -64,14 +65,14 @@ void stop_area_arm(struct stop_area *area);
 uint64_t stop_area_stops(const struct stop_area *area);
 
 /*
- * Adds PAUSED_NS, for which Xen has paused a vCPU to give the broker its registers. The sampler's
- * next look reports this time. One process calls this.
+ * Adds PAUSED_NS, the time for which Xen has paused a vCPU to give the broker its registers. The
+ * sampler's next look reports this time. Only one process calls this function.
  */
 void stop_area_add_pause(struct stop_area *area, uint64_t paused_ns);
 
 /*
- * A note of the current stop, in memory that outlives all processes of xtop: part of a file. It is
- * read when no process is left that knows the area.
+ * A note of the current stop, in memory that outlives all processes of xtop: part of a file.
+ * Another xtop reads the note when no process is left that knows the area.
  */
 struct pause_mark {
 	uint64_t cpu_time_ns; /* CPU time of the guest at the look before the stop */

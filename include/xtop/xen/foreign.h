@@ -8,9 +8,9 @@
 #include "xtop/base/error.h"
 #include "xtop/xen/guest.h"
 
-#define FOREIGN_BATCH_PAGES 512 /* copied at once, at most */
+#define FOREIGN_BATCH_PAGES 512 /* most pages that are copied at once */
 
-/* A descriptor that can map pages of DOMID for reading, and nothing else. Needs root's rights. */
+/* Opens a descriptor that can only map pages of DOMID for reading. Needs root's rights. */
 struct xtop_error *foreign_open_fd(uint32_t domid, int *fdp);
 
 struct foreign;

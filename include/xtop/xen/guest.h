@@ -15,9 +15,9 @@
 #include "xtop/base/types.h"
 
 /*
- * A name is what xenstore has at /local/domain/ID/name. xenstore's messages limit it to 4,096 bytes
- * (Xen 4.17 public/io/xs_wire.h, XENSTORE_PAYLOAD_MAX), file names of console logs to 255. A longer
- * name is cut and ends in GUEST_NAME_CUT; no domain is found by such a name.
+ * A name is what xenstore has at /local/domain/ID/name. xenstore's messages limit a name to 4,096
+ * bytes (Xen 4.17 public/io/xs_wire.h, XENSTORE_PAYLOAD_MAX), and file names of console logs limit
+ * it to 255. A longer name is cut and ends in GUEST_NAME_CUT; no domain is found by such a name.
  */
 #define GUEST_NAME_BYTES 256
 #define GUEST_NAME_CUT   "..."
@@ -92,16 +92,17 @@ struct guest_ops {
 	bool (*stop)(void *context, uint64_t begin_ns, struct guest_vcpu *vcpus, unsigned n);
 	void (*release)(void *context);
 	/*
-	 * Reads the registers of the N VCPUS as stop() does, but the guest runs on. They belong
-	 * together with what is read afterwards only if look() then says that no vCPU has run since
-	 * a look before. Xen pauses each vCPU for the call; that time counts as stopped in the next
-	 * look. Returns false if not all could be read. NULL if there is no such call.
+	 * Reads the registers of the N VCPUS as stop() does, but the guest runs on. The registers
+	 * fit the memory that is read afterwards only if a later look() says that no vCPU has run
+	 * since an earlier one. Xen pauses each vCPU for the call; that time counts as stopped in
+	 * the next look. Returns false if not all could be read. NULL if there is no such call.
 	 */
 	bool (*peek)(void *context, struct guest_vcpu *vcpus, unsigned n);
 	/*
-	 * After release() or peek(), with the VCPUS of that call: reads the registers that were
-	 * left out, and the mode of a vCPU whose mode was not known. For the mode a vCPU may be
-	 * paused for a moment; the next look tells for how long. NULL if nothing is left out.
+	 * Call it after release() or peek(), with the VCPUS of that call. It reads the registers
+	 * that were left out, and the mode of a vCPU whose mode was not known. For the mode a vCPU
+	 * may be paused for a moment; the next look tells for how long. NULL if nothing is left
+	 * out.
 	 */
 	void (*read_registers)(void *context, struct guest_vcpu *vcpus, unsigned n);
 	/*
@@ -114,7 +115,7 @@ struct guest_ops {
 
 /* Maps the guest's pages. */
 struct mapper {
-	/* Maps one page for reading. NULL: Xen refuses. Not while the guest is stopped. */
+	/* Maps one page for reading; never while the guest is stopped. NULL: Xen refuses. */
 	void *(*map)(void *context, frame_t frame);
 	void (*unmap)(void *context, void *page);
 	void *context;
@@ -143,7 +144,7 @@ struct guest_listing {
 	struct guest_info info;
 	char state; /* 'r' running, 'b' blocked, 'p' paused, 's' shut down, 'd' dying, '-' other */
 	uint64_t cpu_time_ns;
-	char system[GUEST_SYSTEM_BYTES]; /* the guest's word for its system; not clean; "": none */
+	char system[GUEST_SYSTEM_BYTES]; /* the system's name by the guest; not clean; "": none */
 };
 
 #endif

@@ -18,17 +18,17 @@
 struct host_vcpu {
 	uint32_t domid;
 	uint16_t number;
-	uint16_t cpu;          /* the physical CPU on which it runs, or ran last */
-	enum vcpu_state state; /* by Xen's flags */
-	uint64_t cpu_ns;       /* time that it has run since it was created */
+	uint16_t cpu;          /* the physical CPU on which the vCPU runs, or ran last */
+	enum vcpu_state state; /* the vCPU's state by Xen's flags */
+	uint64_t cpu_ns;       /* time that the vCPU has run since it was created */
 };
 
 struct host_domain {
 	uint32_t domid;
 	uint32_t pool; /* the domain's cpupool */
 	bool paused;
-	uint64_t cpu_ns; /* time that all its vCPUs have run */
-	size_t first, n; /* its vCPUs: look->vcpus[first .. first + n - 1] */
+	uint64_t cpu_ns; /* time that all vCPUs of the domain have run, together */
+	size_t first, n; /* the domain's vCPUs: look->vcpus[first .. first + n - 1] */
 };
 
 /* Everything is ascending: domains by domid, vCPUs by domain and number. */
@@ -55,8 +55,8 @@ struct host_looker;
 struct xtop_error *host_looker_open(struct host_looker **lookerp);
 void host_looker_close(struct host_looker *looker); /* NULL allowed */
 /*
- * Takes a look; LOOK's memory is used again. LAST is the look before, or all zeros. If a domain has
- * not run since LAST, and is not ALWAYS, its vCPUs are copied from LAST.
+ * Takes a look; LOOK's memory is used again. LAST is the look before, or all zeros. The vCPUs of a
+ * domain that has not run since LAST are copied from LAST, but not those of domain ALWAYS.
  */
 struct xtop_error *host_looker_look(struct host_looker *looker, uint32_t always,
 				    const struct host_look *last, struct host_look *look);
@@ -78,12 +78,12 @@ static inline const struct host_domain *host_look_find(const struct host_look *l
 		       : NULL;
 }
 
-/* Returns false if Xen does not tell. */
+/* Get a cpupool's scheduler and CPUs, or a domain's weight and cap. False: Xen does not tell. */
 bool host_looker_get_pool(struct host_looker *looker, uint32_t pool, uint32_t *schedulerp,
 			  struct host_cpus *cpus);
 bool host_looker_get_schedule(struct host_looker *looker, uint32_t domid, uint32_t scheduler,
 			      struct host_schedule *schedule);
-/* The CPUs on which the vCPU may run, as the administrator has set them. */
+/* Gets the CPUs to which the administrator has bound the vCPU. False: Xen does not tell. */
 bool host_looker_get_affinity(struct host_looker *looker, uint32_t domid, unsigned vcpu,
 			      struct host_cpus *cpus);
 

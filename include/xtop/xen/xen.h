@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Questions to Xen about domains, asked by the broker, or by main while main is privileged. The
- * contracts of the first two and of xen_get_registers() are those of guest_list(), guest_find() and
- * guest_get_registers() (broker.h).
+ * Questions to Xen about domains. The broker and the processes that it forks ask them, and main
+ * while main has its rights. xen_list(), xen_find() and xen_get_registers() have the contracts of
+ * guest_list(), guest_find() and guest_get_registers() (broker.h).
  */
 #ifndef XTOP_XEN_H
 #define XTOP_XEN_H
@@ -36,7 +36,7 @@ bool xen_is_same_domain(const struct guest_info *info);
 bool xen_get_registers(const struct guest_info *info, unsigned vcpu, struct registers *regs,
 		       uint64_t *paused_nsp);
 
-/* The handle with which the two functions below ask Xen. */
+/* The handle with which xen_is_paused() and xen_unpause() ask Xen. */
 struct xen_control;
 struct xtop_error *xen_open_control(struct xen_control **controlp);
 void xen_close_control(struct xen_control *control);
