@@ -4,7 +4,7 @@
 
 #include "xtop/sample/budget.h"
 
-/* A stop that takes more than this part of the span's budget may overdraw it. */
+/* A stop that takes more than 1/BUDGET_STOPS of the span's budget may overdraw the budget. */
 #define BUDGET_STOPS 3
 
 void budget_init(struct budget *budget, uint64_t now_ns)
@@ -49,7 +49,7 @@ static void budget_move_on(struct budget *budget, uint64_t now_ns)
 	budget->slot = slot;
 }
 
-/* The room that must be left for a stop that takes STOP_NS. */
+/* The stopped time that must be left for a stop that takes STOP_NS. */
 static double budget_room_ns(double share, double stop_ns)
 {
 	return budget_min(stop_ns, share * (double)BUDGET_SPAN_NS / BUDGET_STOPS);

@@ -2,10 +2,12 @@
 /*
  * The control block; see control.h. A sealed memfd, shared over fork() or handed over.
  *
- * All fields are relaxed atomics: a reader may see one counter a tick older than another. Two
- * things are ordered. The message is there before the state that announces it. The words of struct
- * linux_stacks belong together: their sequence number is odd while they are written, and another
- * number afterwards.
+ * All fields are relaxed atomics: a reader may see one counter a tick older than another. Four
+ * things are ordered. What was committed to the ring is visible before `finish`. The message is
+ * written before the state that announces the message. The words of struct linux_stacks belong
+ * together: their sequence number is odd while the words are written, and another number
+ * afterwards. The words of a recipe belong together: their key is 0 while the words are written,
+ * and another number afterwards.
  */
 #include "config.h"
 
@@ -37,7 +39,8 @@
 #define STOPPED_BUCKETS ((STOPPED_SHIFTS + 1) * STOPPED_STEPS)
 
 /*
- * Entries of the tables, which are direct-mapped by a hash of a key. An entry has part of its key.
+ * Numbers of entries of the tables, which are direct-mapped by a hash of a key. An entry has part
+ * of its key, by which a reader recognises the entry.
  */
 #define STACK_HINTS 4096 /* the key is a region of stack */
 #define GO_HINTS    1024 /* the key is a process */
@@ -75,7 +78,7 @@ struct control {
 	struct {
 		_Atomic uint64_t span_ns, ran_ns, waited_ns;
 	} times[GUEST_MAX_VCPUS];
-	_Atomic uint64_t xen_ahead_ns; /* 0: not known; never exactly 0 */
+	_Atomic uint64_t xen_ahead_ns; /* 0: not known; 1 stands for a distance of 0, too */
 	_Atomic uint64_t next_ns;
 	char message[CONTROL_MESSAGE_BYTES];
 	/* written by guard and keeper, an element each */
@@ -161,7 +164,10 @@ void control_close(struct control *control)
 		munmap(control, sizeof(*control));
 }
 
-/* Not in the shared memory: main can write there, and an attacker may control main. */
+/*
+ * These limits are not in the shared memory: main can write there, and an attacker may control
+ * main.
+ */
 static double control_budget_limit = 1, control_rate_limit = RATE_MAX_HZ;
 static bool control_credit_spent;
 
@@ -284,7 +290,7 @@ bool control_is_hurrying(const struct control *control)
 
 void control_finish(struct control *control)
 {
-	/* Release: a reader that sees this also sees what was committed to the ring before. */
+	/* Release: a reader that sees `finish` also sees what was committed to the ring before. */
 	atomic_store_explicit(&control->finish, true, memory_order_release);
 }
 
@@ -335,7 +341,7 @@ void control_set_counts(struct control *control, const struct sampler_counts *co
 
 void control_set_state(struct control *control, enum sampler_state state)
 {
-	/* Release: as in control_set_counts(). */
+	/* Release: a reader of this state also gets the message that was set before. */
 	atomic_store_explicit(&control->state, state, memory_order_release);
 }
 
@@ -705,7 +711,7 @@ bool control_get_linux_stacks(const struct control *control, uint64_t *version,
 	before = atomic_load_explicit(&control->stacks_sequence, memory_order_acquire);
 	if (before == *version)
 		return false;
-	/* Acquire: the number below is read after these words. */
+	/* Acquire: the sequence number is read again after these words. */
 	for (size_t i = 0; i < STACKS_WORDS; i++)
 		words[i] = atomic_load_explicit(&control->stacks[i], memory_order_acquire);
 	if (before & 1 || GET(stacks_sequence) != before)

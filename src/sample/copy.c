@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Copies the stacks of one vCPU; see copy.h. A unikernel has one stack, at the stack pointer. For a
- * Linux guest stacks_copy_linux() finds all stacks that led there.
+ * Linux guest the functions stacks_*copy_linux() find all stacks that led to the stack pointer.
  *
  * Every address, length and pointer comes from the guest and may be anything. All pieces together
  * have at most SAMPLE_STACK_LIMIT_BYTES, so a wrong number costs bytes and nothing else.
@@ -99,8 +99,8 @@ static inline bool copy_can_walk(const struct guest_info *guest, const struct re
 }
 
 /*
- * Copies the stacks of a vCPU to TO. TO NULL: maps the pages that a copy needs. Inline, because a
- * call would lengthen the stop.
+ * Copies the stacks of a vCPU to TO. TO NULL: maps the pages that a copy needs. The function is
+ * inline, because a call would lengthen the stop.
  */
 static inline __attribute__((always_inline)) void
 copy_all(struct copier *copier, const struct registers *regs, bool user, char *to,
@@ -164,7 +164,10 @@ size_t copy_prepare(struct copier *copier, const struct registers *regs, bool us
 	return copied.size_bytes;
 }
 
-/* Finds the RUNNING task. If that is not TASK, maps the pages that a copy of it needs. */
+/*
+ * Sets RUNNING to the task that runs. If that is not TASK, maps the pages that a copy of the
+ * running task's stacks needs.
+ */
 static void copy_prepare_running(struct copier *copier, uint64_t per_cpu_base,
 				 struct memory_root root, uint64_t task, struct copy_task *running)
 {

@@ -6,7 +6,7 @@
 #include "sample/stacks.h"
 
 /*
- * Begins to copy from GUEST. Returns false if there is no memory; CONTROL then says that the
+ * Makes COPIER ready to copy from GUEST. Returns false if memory is out; CONTROL then says that the
  * sampler failed. The caller destroys copier->cache.
  */
 bool copier_open(struct copier *copier, const struct guest *guest, struct control *control);

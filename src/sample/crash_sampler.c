@@ -27,8 +27,8 @@
 #include "xtop/memory/frame_cache.h"
 #include "xtop/sample/sampler.h"
 
-#define CRASH_SAMPLER_RETAKES     4     /* one for each level of page tables */
-#define CRASH_SAMPLER_NAP_NS      10000000
+#define CRASH_SAMPLER_RETAKES     4     /* one retake for each level of page tables */
+#define CRASH_SAMPLER_NAP_NS      10000000 /* time between two polls of ring and control block */
 
 struct crash_sampler {
 	struct guest *guest;
@@ -122,8 +122,8 @@ static void crash_sampler_map(struct crash_sampler *sampler)
 }
 
 /*
- * Judges the copies of a stop, during which FAULTS pages went away. Those were read as zeros, so
- * any copy may be wrong. Returns whether a copy missed a page that was not mapped yet.
+ * Judges the copies of a stop, during which FAULTS pages went away. Such pages were read as zeros,
+ * so any copy may be wrong. Returns whether a copy missed a page that was not mapped yet.
  */
 static bool crash_sampler_judge(struct crash_sampler *sampler, unsigned faults)
 {
@@ -158,7 +158,7 @@ static bool crash_sampler_sample(struct crash_sampler *sampler)
 	bool taken = room && crash_sampler_stop(sampler, 0, sampler->n_wanted, NULL, NULL);
 
 	if (taken)
-		memset(room, 0, size_bytes); /* so that its pages have memory before the stop */
+		memset(room, 0, size_bytes); /* gives memory to the room's pages before the stop */
 	for (unsigned i = 0; taken && i <= CRASH_SAMPLER_RETAKES; i++) {
 		crash_sampler_map(sampler);
 		size_bytes = sizeof(struct sample);
@@ -190,7 +190,7 @@ static void crash_sampler_wait(struct crash_sampler *sampler)
 	copy_poll_stacks(&sampler->copier);
 }
 
-/* Takes both samples. Returns NULL, or a message that says why there are none. */
+/* Takes both samples. Returns NULL, or a message that says why there are no samples. */
 static const char *crash_sampler_look(struct crash_sampler *sampler)
 {
 	const struct guest_ops *ops = sampler->guest->ops;

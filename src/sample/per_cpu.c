@@ -14,8 +14,8 @@ void per_cpu_learn(struct per_cpus *cpus, unsigned vcpu, const struct registers 
 }
 
 /*
- * On arm64: reads what is added to a per-CPU variable's address on VCPU. Linux numbers CPUs there
- * as Xen numbers vCPUs: in the order of the device tree that Xen makes (Linux
+ * On arm64: reads what is added to a per-CPU variable's address on VCPU. On arm64 Linux numbers
+ * CPUs as Xen numbers vCPUs: in the order of the device tree that Xen makes (Linux
  * arch/arm64/kernel/smp.c, of_parse_and_init_cpus()).
  */
 static bool per_cpu_find_distance(struct piece_writer *writer, const struct linux_stacks *stacks,

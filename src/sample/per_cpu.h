@@ -3,9 +3,10 @@
  * Private to sample/: what the per-CPU variables of a Linux guest tell, while the guest runs: words
  * for run_time.c, the running tasks, and which vCPUs wait for a spinlock. Sampler's thread.
  *
- * The registers in a vCPU's last sample tell where its per-CPU variables are. On arm64 they only
- * tell the page tables; struct linux_stacks has the table of the variables' places. The variables
- * of a vCPU that was never sampled cannot be read. The guest may write anything there.
+ * The registers in a vCPU's last sample tell where its per-CPU variables are. On arm64 the
+ * registers only tell the page tables; struct linux_stacks has the table of the variables' places.
+ * The variables of a vCPU that was never sampled cannot be read. The guest may write anything into
+ * the variables.
  */
 #ifndef SAMPLE_PER_CPU_H
 #define SAMPLE_PER_CPU_H
@@ -15,8 +16,8 @@
 /* What the sampler knows of one CPU. */
 struct per_cpu {
 	uint64_t base;            /* address of the per-CPU variables on x86; 0: not known */
-	struct memory_root root;  /* page tables in the last sample */
-	struct copy_task running; /* found by copy_prepare_task() */
+	struct memory_root root;  /* page tables in the vCPU's last sample */
+	struct copy_task running; /* running task that copy_prepare_task() has found */
 };
 
 struct per_cpus {

@@ -15,7 +15,10 @@
 #include "xtop/memory/walk.h"
 #include "xtop/sample/recipe.h"
 
-/* Says why no page was found. Not inline, like piece_writer_map(): a stop seldom needs them. */
+/*
+ * Says why no page was found. This function and piece_writer_map() are not inline, because a stop
+ * seldom needs them.
+ */
 static __attribute__((noinline)) enum sample_cut piece_writer_miss(struct piece_writer *writer,
 								   enum walk_result result)
 {
@@ -26,7 +29,7 @@ static __attribute__((noinline)) enum sample_cut piece_writer_miss(struct piece_
 	return CUT_NOT_MAPPED;
 }
 
-/* Maps a page outside the stop. This may unmap others, so seen_address is not set. */
+/* Maps a page outside the stop. This may unmap other pages, so seen_address is not set. */
 static __attribute__((noinline)) enum sample_cut
 piece_writer_map(struct piece_writer *writer, struct memory_root root, uint64_t address)
 {
@@ -90,8 +93,8 @@ frame_t piece_writer_find_frame(struct piece_writer *writer, struct memory_root 
 }
 
 /*
- * LENGTH, or less if the record or the address space ends before. A guest may put its stack pointer
- * near the end of the address space.
+ * Returns LENGTH, or less if the record or the address space ends before. A guest may put its stack
+ * pointer near the end of the address space.
  */
 static size_t piece_writer_clamp(const struct piece_writer *writer, uint64_t address,
 				 uint64_t length)
@@ -158,19 +161,23 @@ enum sample_cut piece_writer_add(struct piece_writer *writer, enum sample_stack_
 #define READER_PAGES 8 /* pages that are remembered; a power of two */
 
 /*
- * Reads the words of a list: its nodes, what they point to, and again nodes. In the stop no page is
- * unmapped, so the pages stay where they were found.
+ * Reads the words of an interpreter's frames. The reads go back and forth between a few pages:
+ * those of the nodes, and those that the nodes point to. In the stop no page is unmapped, so the
+ * pages stay where they were found.
  */
 struct piece_reader {
 	struct piece_writer *writer;
 	struct memory_root root;
 	struct {
-		uint64_t address; /* 0: the place is free; page 0 is not remembered */
+		uint64_t address; /* address of a page, never of page 0; 0: the place is free */
 		const char *bytes;
 	} pages[READER_PAGES];
 };
 
-/* Finds the page PAGE, and remembers it in place I in the stop. False: it is not there. */
+/*
+ * Finds the page PAGE. In the stop, remembers the page in pages[I]. Returns false if the page is
+ * not there.
+ */
 static __attribute__((noinline)) bool piece_reader_find(struct piece_reader *reader, uint64_t page,
 							 size_t i)
 {

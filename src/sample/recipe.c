@@ -37,10 +37,10 @@ struct recipe_walk {
 	const struct recipe *recipe;
 	recipe_read_fn *read;
 	void *context;
-	uint64_t node;       /* address of the present node; 0: there is none */
-	uint64_t owner;      /* the structure that has the array */
-	uint64_t start, end; /* the array's first byte, and the first one after it */
-	unsigned n_stacks;
+	uint64_t node;       /* address of the present node; 0: there is no node */
+	uint64_t owner;      /* address of the structure that has the array */
+	uint64_t start, end; /* first byte of the array, and first byte after the array */
+	unsigned n_stacks;   /* structures with an array that were visited so far */
 };
 
 /* The word at ADDRESS; 0: it cannot be read. */
@@ -60,7 +60,7 @@ static void recipe_begin_array(struct recipe_walk *walk)
 		walk->node = 0;
 }
 
-/* Begins with the array of the structure at OWNER, or with the next one that is not empty. */
+/* Begins with the array of the structure at OWNER, or with the next array that is not empty. */
 static void recipe_begin_stack(struct recipe_walk *walk, uint64_t owner)
 {
 	const struct recipe *recipe = walk->recipe;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The ring between sampler and resolver; see ring.h. It follows the discipline of Concurrency
+ * The ring between sampler and resolver; see ring.h. The ring follows the discipline of Concurrency
  * Kit's ck_ring: state is split by its writer, and the comment at each fence says what the fence
  * allows the other side to do.
  *
@@ -33,7 +33,7 @@
 /* The largest page size of all machines that xtop runs on: the ring's bytes begin at a page. */
 #define RING_HEAD_BYTES 65536
 #define RING_MAX_BYTES  (1LL << 32)
-#define RING_POPULATED_BYTES (4U << 20) /* a ring of a guest with few vCPUs, at any rate */
+#define RING_POPULATED_BYTES (4U << 20) /* rings up to this size get all of their memory at once */
 #define RING_SEALS      (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 struct ring_shared {
@@ -50,11 +50,11 @@ struct ring {
 	bool is_populated; /* the producer's pages have memory */
 	int fd; /* the memory's descriptor in the process that created the ring; else -1 */
 	/*
-	 * Each side keeps its own counter here, in its own memory, and only publishes it. The other
-	 * side may be a less trusted process, which can overwrite the shared counter, so this side
-	 * does not read its own counter back. Each side also remembers the other's counter, and
-	 * loads it again only when the old value leaves no room, or no record. So the cache line
-	 * with that counter mostly stays on the other side's CPU.
+	 * Each side keeps its own counter here, in its own memory, and only publishes the counter.
+	 * The other side may be a less trusted process, which can overwrite the shared counter, so
+	 * this side does not read its own counter back. Each side also remembers the other side's
+	 * counter, and loads that counter again only when the old value leaves no room, or no
+	 * record. So the cache line with that counter mostly stays on the other side's CPU.
 	 */
 	_Alignas(RING_CACHE_LINE) uint64_t producer_head;
 	uint64_t producer_tail; /* the tail that the producer has last seen */
@@ -67,7 +67,7 @@ static size_t ring_record_bytes(size_t size_bytes)
 	return sizeof(uint64_t) + ((size_bytes + 7) & ~(size_t)7);
 }
 
-/* The size of the ring is a multiple of this: otherwise the bytes could not be mapped twice. */
+/* The ring's size is a multiple of the page size: otherwise its bytes could not be mapped twice. */
 static size_t ring_page_bytes(void)
 {
 	return (size_t)sysconf(_SC_PAGESIZE);
@@ -255,7 +255,7 @@ uint64_t ring_committed(const struct ring *ring)
 
 bool ring_is_consumed(struct ring *ring, uint64_t count)
 {
-	/* Acquire, as in ring_reserve(), which uses this tail next. */
+	/* Acquire: ring_reserve() uses this tail next, and may overwrite the released bytes. */
 	if (ring->producer_tail < count)
 		ring->producer_tail =
 			atomic_load_explicit(&ring->shared->tail, memory_order_acquire);

@@ -34,7 +34,7 @@ static int64_t run_time_clamp(int64_t account_ns, int64_t limit_ns)
 	return account_ns < -limit_ns ? -limit_ns : account_ns;
 }
 
-/* Brings the account up to date. Returns the state of the vCPU for the sample. */
+/* Brings the vCPU's account up to date. Returns the state of the vCPU for the sample. */
 static enum vcpu_state run_time_state(struct run_time *run_time, unsigned vcpu,
 				      enum vcpu_state state, int64_t ran_ns, int64_t span_ns)
 {
@@ -47,8 +47,8 @@ static enum vcpu_state run_time_state(struct run_time *run_time, unsigned vcpu,
 }
 
 /*
- * Whether the guest was told how long the vCPU has waited since the last sample. A number that goes
- * back tells nothing.
+ * Whether the guest was told how long the vCPU has waited since the last sample. A time that is
+ * shorter than before tells nothing.
  */
 static bool run_time_is_known(const struct run_time *run_time, unsigned vcpu)
 {
@@ -57,9 +57,9 @@ static bool run_time_is_known(const struct run_time *run_time, unsigned vcpu)
 }
 
 /*
- * The vCPU waits for this share of the time in which it does not run, as the recent samples tell.
- * If no sample found the vCPU asleep, the share is 1: then the vCPU does not sleep, even if all
- * samples found it running.
+ * Returns the share of waiting in the time in which the vCPU does not run, as the recent samples
+ * tell. If no sample found the vCPU asleep, the share is 1: then the vCPU does not sleep, even if
+ * all samples found it running.
  */
 static double run_time_wait_share(struct run_time *run_time, unsigned vcpu, enum vcpu_state state)
 {

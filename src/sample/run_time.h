@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to sample/: what Xen tells of time. How long each vCPU ran, and how long it wanted to run
- * and had no physical CPU; how far Xen's clock is ahead of dom0's. Sampler's thread, while the
- * guest runs.
+ * Private to sample/: what Xen tells about time. How long each vCPU ran, and how long it wanted to
+ * run and had no physical CPU. How far Xen's clock is ahead of dom0's clock. Sampler's thread,
+ * while the guest runs.
  *
  * Xen counts how long each vCPU has run. The states that a look finds are not enough. Where dom0
  * and the guest share a physical CPU, the look itself runs on that CPU. Then the look finds every
@@ -11,8 +11,8 @@
  * State. A sample stands for the time until the next sample, and each vCPU has an account of that
  * time:
  *
- *	the vCPU ran until the next sample       + the time that it ran
- *	the sample has said that it is running   - the time until the next sample
+ *	the vCPU ran until the next sample     + the time that the vCPU ran
+ *	the sample said that the vCPU runs     - the time until the next sample
  *
  * A vCPU that the look finds waiting counts as running while its account is not negative. So over
  * many samples the share of RUNNING is the share of time that the vCPU ran. The other samples of a
@@ -24,13 +24,13 @@
  *
  *	struct vcpu_runstate_info (Xen 4.17 public/vcpu.h)
  *	  0   4   state
- *	  8   8   when it began
+ *	  8   8   when the state began
  *	  16  32  time in each state, in ns: running, runnable, blocked, offline
  *
  * Xen updates the variable when it gives the vCPU a physical CPU, so a wait shows once it is over.
- * The guest can write there, too, so the waiting time is at most the time in which the vCPU did not
- * run. A unikernel has no such variable. There the samples tell which part of that time is waiting,
- * and which is sleep.
+ * The guest can write to the variable, too, so the waiting time is at most the time in which the
+ * vCPU did not run. A unikernel has no such variable. Then the samples tell which part of the time
+ * in which the vCPU did not run is waiting, and which part is sleep.
  */
 #ifndef SAMPLE_RUN_TIME_H
 #define SAMPLE_RUN_TIME_H
@@ -41,14 +41,14 @@ struct run_time {
 	uint64_t time_ns; /* time of the last sample; 0: there was none */
 	struct vcpu_times times[GUEST_MAX_VCPUS];
 	struct {
-		uint64_t cpu_ns;       /* run until the last sample, since the vCPU was created */
-		uint64_t waited_ns;    /* waited until the last sample, as Xen told the guest */
-		uint64_t new_waited_ns; /* waited until this look, as Xen told the guest */
+		uint64_t cpu_ns;       /* how long the vCPU had run at the last sample */
+		uint64_t waited_ns;    /* how long the vCPU had waited at the last sample */
+		uint64_t new_waited_ns; /* how long the vCPU has waited at this look */
 		bool is_read;           /* this look could read new_waited_ns */
 		bool was_read;          /* waited_ns could be read at the last sample */
-		int64_t account_ns;    /* the vCPU's account */
+		int64_t account_ns;    /* time that the vCPU ran minus what samples say it ran */
 		double waits, sleeps;  /* recent samples in which the vCPU waited or slept */
-		double ahead_ns;       /* by how much times.waited_ns is known to be too large */
+		double ahead_ns;       /* time by which times.waited_ns is too large, as is known */
 		enum vcpu_state state; /* state in the last sample */
 	} vcpus[GUEST_MAX_VCPUS];
 };

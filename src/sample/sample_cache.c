@@ -8,8 +8,8 @@
 #include "sample/sample_cache.h"
 
 /*
- * Room for the pieces of stacks of a vCPU, with their heads and padding. Most of it is never used,
- * and takes no memory then.
+ * Room for the pieces of stacks of a vCPU, with their heads and padding. Most of the room is never
+ * used, and takes no memory then.
  */
 #define SAMPLE_CACHE_VCPU_BYTES                                                                    \
 	(SAMPLE_STACK_LIMIT_BYTES + SAMPLE_MAX_STACKS * (sizeof(struct sample_stack) + 8))

@@ -5,9 +5,9 @@
  *
  * If a guest has more busy vCPUs than physical CPUs, most vCPUs wait, and many of them wait for
  * several ticks. While a vCPU waits, its registers do not change, and nobody else writes to the
- * live part of its stacks. So they need not be read again. Xen tells whether the vCPU has run: the
- * time that a vCPU has run (struct guest_look, cpu_ns) grows if and only if the vCPU runs. The
- * sampler asks before the stop, and Xen's answer is checked in the stop, where nothing runs
+ * live part of its stacks. So its stacks need not be read again. Xen tells whether the vCPU has
+ * run: the time that a vCPU has run (struct guest_look, cpu_ns) grows if and only if the vCPU runs.
+ * The sampler asks before the stop, and Xen's answer is checked in the stop, where nothing runs
  * (guest_ops.stop()). If no vCPU of a sample has run, there is no stop: the sample shows the moment
  * when Xen was asked.
  *
@@ -32,7 +32,7 @@ struct cached_vcpu {
 	struct registers regs;
 	struct copied copied;
 	bool user;    /* the vCPU ran user code */
-	bool sampled; /* false: there was no sample yet */
+	bool sampled; /* false: the vCPU was not sampled yet */
 };
 
 struct sample_cache {
@@ -41,7 +41,7 @@ struct sample_cache {
 	struct cached_vcpu vcpus[GUEST_MAX_VCPUS];
 };
 
-/* If there is no memory, the cache stays without stacks. */
+/* Creates a cache for N_VCPUS vCPUs. If memory is out, the cache stays without stacks. */
 void sample_cache_create(struct sample_cache *cache, unsigned n_vcpus);
 void sample_cache_destroy(struct sample_cache *cache);
 
@@ -60,7 +60,7 @@ void sample_cache_hold_pages(const struct sample_cache *cache, unsigned vcpu,
 /*
  * Before a stop: whether the cached stacks of VCPU can serve for the next sample. Returns CPU_NS,
  * the time that the vCPU has run until the look; the stacks serve if the vCPU does not run between
- * look and stop. Returns 0 if they cannot serve. Maps pages if necessary.
+ * look and stop. Returns 0 if the stacks cannot serve. Maps pages if necessary.
  */
 uint64_t sample_cache_find(const struct sample_cache *cache, unsigned vcpu, uint64_t cpu_ns,
 			   struct copier *copier);

@@ -6,8 +6,8 @@
  *
  *   sleep              until the deadline
  *   schedule, budget   is it time for a sample? If not, the tick is skipped (schedule.h, budget.h)
- *   reserve            room in the ring. If there is none, or if the resolver is behind, the tick
- *                      is lost
+ *   reserve            room in the ring. If there is no room, or if the resolver is behind, the
+ *                      tick is lost
  *   look               which vCPUs run or wait for a CPU? If none does, the guest is not stopped,
  *                      but for the first sample. Which vCPUs have not run since their last sample?
  *                      Their stacks come from the cache (sample_cache.h). If no wanted vCPU has
@@ -39,19 +39,20 @@
  * second. 99 samples a second of 8 vCPUs may need five new pages for each vCPU.
  */
 #define SAMPLER_MAPS_PER_S     5000
-#define SAMPLER_PAUSED_NS      100000000 /* between looks at a guest that others have paused */
+#define SAMPLER_PAUSED_NS      100000000 /* time between looks at a paused guest */
 /* If this many looks in a row find the guest paused, an administrator has paused it. */
 #define SAMPLER_PAUSED_LOOKS   4
-#define SAMPLER_PAUSED_LOOK_NS 500000                     /* between these looks */
-#define SAMPLER_HOLD_NS        (FRAME_CACHE_ROUND_NS / 2) /* before frame_cache_sweep() unmaps */
+#define SAMPLER_PAUSED_LOOK_NS 500000                     /* time between two such looks */
+#define SAMPLER_HOLD_NS        (FRAME_CACHE_ROUND_NS / 2) /* sooner than a sweep unmaps pages */
 #define SAMPLER_CLEAN_NS       5000000                    /* shortest time between cleanings up */
 /*
- * A sample of a Linux guest may wait in the ring for this time. A program's files are read when its
- * process is first seen. In the deterministic lab this takes 2 s for all programs of a server.
+ * How long a sample of a Linux guest may wait in the ring. The resolver reads a program's files
+ * when it first sees a process of the program. In the deterministic lab this takes 2 s for all
+ * programs of a server.
  */
 #define SAMPLER_BEHIND_NS 2000000000
 /*
- * At first the resolver reads the files of all programs, and those that run for long are still
+ * At first the resolver reads the files of all programs. Processes that run for long are still
  * there afterwards. So in the first seconds samples may wait for longer.
  */
 #define SAMPLER_START_NS           10000000000ULL
@@ -77,7 +78,7 @@ size_t sampler_ring_bytes(unsigned n_vcpus, double rate_hz)
 
 /* --- which vCPUs ------------------------------------------------------------------------------ */
 
-/* Adds to the look what the guest's own variables tell. */
+/* Completes the look by what the guest's own variables tell. */
 static void sampler_look_inside(struct sampler *sampler)
 {
 	unsigned n_vcpus = sampler->guest->info.n_vcpus;
@@ -110,7 +111,7 @@ static void sampler_choose_asleep(struct sampler *sampler)
 }
 
 /*
- * Leaves all but MOST of the wanted vCPUs out, at random, whatever they do: those that are read
+ * Leaves all but MOST of the wanted vCPUs out, at random, whatever they do: the vCPUs that are read
  * stand for the others, too.
  */
 static void sampler_leave_out(struct sampler *sampler, unsigned most)
@@ -188,7 +189,7 @@ static void sampler_find_tasks(struct sampler *sampler)
 
 /*
  * After a sample, which is in ROOM: caches the stacks of the vCPUs that wait for a physical CPU,
- * and the registers of the others, which tell where their stacks are.
+ * and the registers of the other vCPUs, which tell where their stacks are.
  */
 static void sampler_update_cache(struct sampler *sampler, const char *room)
 {
@@ -221,8 +222,8 @@ static void sampler_hold_pages(struct sampler *sampler)
 
 /*
  * Keeps the pages mapped that the next sample needs, and maps them again in each
- * FRAME_CACHE_ROUND_NS. If that sample is further away, or if the guest is paused, nothing stays
- * mapped.
+ * FRAME_CACHE_ROUND_NS. If the next sample is further away than that, or if the guest is paused,
+ * nothing stays mapped.
  */
 static void sampler_keep_pages(struct sampler *sampler, enum sampler_state state)
 {
@@ -282,7 +283,7 @@ static bool sampler_poll_lag(struct sampler *sampler)
 	return true;
 }
 
-/* The weight of each vCPU that was read, if others that it stands for were left out. */
+/* The weight of each vCPU that was read, if other awake vCPUs were left out. */
 static uint32_t sampler_weigh_vcpu(const struct sampler *sampler)
 {
 	uint64_t weight = (uint64_t)sampler->head.weight * sampler->n_awake / sampler->n_wanted;
@@ -444,8 +445,8 @@ static void sampler_compare_clocks(struct sampler *sampler)
 }
 
 /*
- * Cleans up after a tick, unless that was done a moment ago. The readers of the counters can wait a
- * little, and longer if there is no sample.
+ * Cleans up after a tick, unless this function cleaned up a moment ago. The readers of the counters
+ * can wait a little, and longer if there is no sample.
  */
 static void sampler_clean_up(struct sampler *sampler, enum sampler_state before,
 			     enum sampler_state state, const char *room)
@@ -504,8 +505,8 @@ static enum sampler_state sampler_loop(struct sampler *sampler)
 }
 
 /*
- * Continues the counters of an earlier sampler, if there was one: it hung, or the guest was another
- * domain. The sampler only adds to these numbers and publishes them again.
+ * Continues the counters of an earlier sampler, if there was one: that sampler hung, or the guest
+ * was another domain. The sampler only adds to these numbers and publishes them again.
  */
 static void sampler_adopt_counts(struct sampler *sampler)
 {

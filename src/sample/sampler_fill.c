@@ -4,7 +4,7 @@
  *
  *   none of the wanted vCPUs has run since its last sample   copy from the cache (sample_cache.h)
  *   one or two are wanted, and wait for a physical CPU       copy while the guest runs
- *   all else                                                 stop, copy, release; again at most
+ *   in all other cases                                       stop, copy, release; again at most
  *                                                            twice, if pages were missing
  *
  * Sampler's thread. Allocates nothing.
@@ -23,7 +23,7 @@
 #define SAMPLER_FEW     2 /* if more vCPUs wait, one of them will run before all are read */
 #define SAMPLER_RETAKES 2 /* retakes of a sample: the guest may have run on to other pages */
 
-/* Fills the head of a sample of the wanted vCPUs, which takes SIZE_BYTES. */
+/* Fills in the head of a record of SIZE_BYTES, which has a sample of the wanted vCPUs. */
 static void sampler_set_head(struct sampler *sampler, size_t size_bytes, uint64_t time_ns,
 			     uint64_t stopped_ns)
 {
@@ -94,7 +94,7 @@ static void sampler_build_heads(struct sampler *sampler, char *room)
 	}
 }
 
-/* After the copies: reads the other registers, judges the copies, and writes the heads. */
+/* After the release: reads the other registers, judges the copies, and writes the heads. */
 static void sampler_end_copies(struct sampler *sampler, char *room)
 {
 	const struct guest *guest = sampler->guest;
@@ -110,8 +110,9 @@ static void sampler_end_copies(struct sampler *sampler, char *room)
 }
 
 /*
- * Stop, copy, release. Returns false if the guest could not be stopped; an earlier copy in ROOM is
- * unchanged then. In both cases *STOPPED_NS is the time from before the stop to after the release.
+ * Stops the guest, copies, and releases the guest. Returns false if the guest could not be stopped;
+ * an earlier copy in ROOM is unchanged then. In both cases *STOPPED_NS is the time from before the
+ * stop to after the release.
  */
 static bool sampler_stop_and_copy(struct sampler *sampler, char *room, uint64_t *stopped_ns)
 {
@@ -263,7 +264,7 @@ static size_t sampler_copy_waiting(struct sampler *sampler, char *room)
 	return sampler_end_reading(sampler) && !missed ? size_bytes : 0;
 }
 
-/* Whether the wanted vCPUs still wait, and have not run since the first look of this tick. */
+/* Whether the wanted vCPUs still wait, and have not run since this tick's first look. */
 static bool sampler_still_waits(struct sampler *sampler)
 {
 	const struct guest_ops *ops = sampler->guest->ops;
@@ -322,7 +323,7 @@ static bool sampler_fill_waiting(struct sampler *sampler, char *room)
 
 /* --- a sample --------------------------------------------------------------------------------- */
 
-/* Adds the idle vCPUs after the wanted ones, each with its state alone. */
+/* Appends the idle vCPUs, each with its state alone, to the wanted vCPUs. */
 static void sampler_append_idle(struct sampler *sampler, char *room)
 {
 	struct sample *head = &sampler->head;
@@ -342,8 +343,8 @@ static void sampler_append_idle(struct sampler *sampler, char *room)
 }
 
 /*
- * Sets the alarm of guard and keeper, unless it was set a moment ago: at a high rate each tick
- * would pay for two system calls. The alarm then goes off somewhat sooner than it would.
+ * Sets the alarm of guard and keeper, unless the alarm was set a moment ago: at a high rate each
+ * tick would pay for two system calls. The alarm then goes off somewhat sooner than it would.
  */
 static void sampler_expect_stops(struct sampler *sampler)
 {

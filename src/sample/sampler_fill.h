@@ -24,14 +24,14 @@ struct sampler {
 	struct copier copier;
 	struct ticks ticks;
 	/*
-	 * The clock, read when the sampler woke and after each stop. What comes in between takes
+	 * The time, read when the sampler woke and after each stop. All work in between takes
 	 * microseconds. A reading is a system call where dom0's clock is Xen's: the vDSO can read
-	 * that clock only if Xen says that it is the same on all CPUs.
+	 * Xen's clock only if Xen says that the clock is the same on all CPUs.
 	 */
 	uint64_t now_ns;
-	struct guest_look look;  /* before the sample */
-	struct guest_look later; /* after a sample without a stop */
-	uint64_t looked_ns;
+	struct guest_look look;  /* the last look before the sample */
+	struct guest_look later; /* the look after a sample without a stop */
+	uint64_t looked_ns;      /* when the guest was last looked at */
 	struct run_time run_time;
 	struct xen_clock xen_clock;
 	struct per_cpus per_cpus;
@@ -43,27 +43,27 @@ struct sampler {
 	struct guest_vcpu wanted[GUEST_MAX_VCPUS]; /* the array for guest_ops.stop() */
 	struct vcpu_copy copies[GUEST_MAX_VCPUS]; /* what was copied of each wanted vCPU */
 	struct sample_cache cache;
-	bool bare;           /* copies no stacks */
-	bool registers_only; /* no stacks in the next stop */
+	bool bare;           /* the sampler copies no stacks at all */
+	bool registers_only; /* the next stop copies no stacks */
 	/*
-	 * The head of the record. It goes into the ring last. The resolver's process can write to
-	 * the ring, and that process parses bytes of the guest. So the sampler never reads back
-	 * what it has written there, but for bytes of stacks, which it only copies.
+	 * The head of the record, which goes into the ring last. The resolver's process can write
+	 * to the ring, and that process parses bytes of the guest. So the sampler reads back
+	 * nothing that it has written to the ring, except bytes of stacks, which it only copies.
 	 */
 	struct sample head;
-	uint64_t alarm_ns; /* when the alarm was set; 0: it is not set */
+	uint64_t alarm_ns; /* when the alarm was set; 0: no alarm is set */
 	bool missed_pages; /* a stack was cut at a page not mapped yet */
 	bool stopped_once; /* this sampler has stopped the guest before */
-	/* At WAITING_NS the resolver was first seen not to have read the ring up to WAITING_TO. */
+	/* waiting_ns: when the sampler first saw that the ring was not read up to waiting_to */
 	uint64_t waiting_to, waiting_ns;
-	uint64_t start_ns; /* when the guest's samples began to age: its system was found then */
+	uint64_t start_ns; /* when the guest's system was found: samples age from then on */
 	/* Start of sampling; the last measuring of CPU time, publishing, and holding of pages. */
 	uint64_t started_ns, cpu_measured_ns, published_ns, held_ns;
 	uint64_t earlier_cpu_ns, earlier_maps; /* counters of the samplers before this one */
 	struct sampler_counts counts;
 };
 
-/* The copier's next vCPU is NUMBER. */
+/* Makes NUMBER the vCPU that the copier copies next. */
 static inline void sampler_select(struct sampler *sampler, unsigned number)
 {
 	sampler->copier.running = &sampler->per_cpus.vcpus[number].running;
@@ -71,11 +71,11 @@ static inline void sampler_select(struct sampler *sampler, unsigned number)
 }
 
 /*
- * Fills ROOM and sampler->head with a sample of the wanted vCPUs, and of the idle ones. Sets the
+ * Fills ROOM and sampler->head with a sample of the wanted vCPUs and of the idle vCPUs. Sets the
  * alarm of guard and keeper before the stops. Returns false if Xen refused the first stop.
  */
 bool sampler_fill(struct sampler *sampler, char *room);
-/* Clears the alarm if it would go off in the next SLEEP_NS, in which no stop comes. */
+/* Clears the alarm if the alarm would go off in the next SLEEP_NS, in which no stop comes. */
 void sampler_end_stops(struct sampler *sampler, uint64_t sleep_ns);
 
 /* Counts STOPPED_NS, in which the guest or one of its vCPUs was stopped, for whatever reason. */

@@ -76,10 +76,11 @@ uint64_t deadline_next(struct deadline *deadline, uint64_t period_ns, uint64_t n
 
 /* --- which ticks give a sample ---------------------------------------------------------------- */
 
-#define TICKS_SLOW_LOOK_NS 600000000 /* TICKS_LOOK_NS while the host's budget makes samples rare */
+#define TICKS_SLOW_LOOK_NS 600000000 /* time between looks while --host-budget makes samples rare */
 /*
- * The longest sleep without asking whether to quit. The guard's signal ends a sleep sooner. Longer
- * than the time between two slow looks: otherwise each of these would take two wakes.
+ * The longest sleep without asking whether to quit. The guard's signal ends a sleep sooner. This
+ * sleep is longer than the time between two slow looks: otherwise each slow look would take two
+ * wakes.
  */
 #define TICKS_NAP_NS 800000000
 
@@ -130,7 +131,7 @@ uint64_t ticks_wait_ns(const struct ticks *ticks)
 
 bool ticks_may_stop(struct ticks *ticks)
 {
-	/* The budget is asked at each tick: what is spent is counted as of then. */
+	/* The budget is asked at each tick: budget_spend() counts as of the last question. */
 	return budget_allows(&ticks->budget, ticks->limits.share, strata_stop_ns(&ticks->strata),
 			     ticks->woke_ns) &&
 	       !ticks->strata.wait;
@@ -180,8 +181,8 @@ static uint64_t ticks_nap(const struct ticks *ticks, uint64_t now_ns, uint64_t u
 }
 
 /*
- * Counts N ticks before the deadline, which were skipped. When the sleep was ended, because xtop
- * quits, some of them have not come.
+ * Counts N ticks before the deadline, which were skipped. If the sleep ended because xtop quits,
+ * some of these ticks have not come.
  */
 static void ticks_count_skipped(struct ticks *ticks, uint64_t n)
 {

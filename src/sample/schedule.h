@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to sample/: when ticks are due, and whether one gives a sample (strata.h). Times are in
+ * Private to sample/: when ticks are due, and which of them give a sample (strata.h). Times are in
  * ns of CLOCK_MONOTONIC. Nothing here can fail. Sampler's thread.
  *
  * Deadlines. Some work of a guest repeats at the rate of the ticks. Ticks at equal distances would
@@ -31,7 +31,7 @@
 #include "xtop/sample/budget.h"
 #include "xtop/sample/control.h"
 
-#define TICKS_LOOK_NS 100000000 /* between looks at the guest while there are no samples */
+#define TICKS_LOOK_NS 100000000 /* time between looks at the guest while there are no samples */
 
 struct deadline {
 	uint64_t at_ns;              /* when the next tick is due */
@@ -56,7 +56,7 @@ uint64_t deadline_draw_seed(void);
 uint64_t deadline_next(struct deadline *deadline, uint64_t period_ns, uint64_t now_ns);
 
 struct ticks {
-	struct control *control; /* for the rate, the budget, and whether xtop quits */
+	struct control *control; /* tells rate and budget, and whether xtop quits */
 	struct sampler_counts *counts;
 	struct budget budget;
 	struct deadline deadline;
@@ -79,8 +79,8 @@ uint64_t ticks_period_ns(const struct ticks *ticks);
  */
 uint64_t ticks_find_skipped(const struct ticks *ticks, uint64_t period_ns);
 /*
- * Sleeps to the next deadline after NOW_NS, before which N_SKIPPED others are skipped. NOW_NS may
- * be some microseconds old: each reading of a clock may be a system call. Counts all of these
+ * Sleeps to the next deadline after NOW_NS, before which N_SKIPPED deadlines are skipped. NOW_NS
+ * may be some microseconds old: each reading of a clock may be a system call. Counts all of these
  * ticks, and returns true. Returns false once xtop quits; the last tick is not counted then.
  */
 bool ticks_sleep(struct ticks *ticks, uint64_t now_ns, uint64_t period_ns, uint64_t n_skipped);
@@ -94,7 +94,7 @@ uint64_t ticks_wait_ns(const struct ticks *ticks);
 bool ticks_may_stop(struct ticks *ticks);
 /* How many vCPUs the next stop reads at most. */
 unsigned ticks_most_vcpus(const struct ticks *ticks);
-/* Chooses N_CHOSEN of N at random: whether the next one is among them. */
+/* Whether the next of N elements is among the N_CHOSEN that are chosen at random. */
 bool ticks_choose(struct ticks *ticks, unsigned n_chosen, unsigned n);
 /*
  * A sample of N vCPUs was taken, and the guest was stopped for STOPPED_NS. N 0: no vCPU ran, and

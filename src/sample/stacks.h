@@ -21,7 +21,7 @@
 /* A task of a Linux guest that ran a moment before the stop. */
 struct copy_task {
 	uint64_t task; /* address of its task_struct; 0: no task is known */
-	uint64_t cr3;  /* its own page tables (arm64: as TTBR0_EL1 has them); 0: not known */
+	uint64_t cr3;  /* the task's page tables (arm64: as TTBR0_EL1 has them); 0: not known */
 };
 
 /* What stays the same for all vCPUs, and which vCPU is next. */
@@ -29,12 +29,12 @@ struct copier {
 	const struct guest_info *guest;
 	struct frame_cache *cache;
 	const struct control *control;
-	struct linux_stacks stacks; /* from copy_poll_stacks(); current_per_cpu 0: no Linux */
-	uint64_t stacks_version;    /* see control_get_linux_stacks() */
-	uint64_t now_ns;            /* the caller sets it before copy_prepare() */
+	struct linux_stacks stacks; /* copy_poll_stacks() sets it; current_per_cpu 0: no Linux */
+	uint64_t stacks_version;    /* version of stacks, for control_get_linux_stacks() */
+	uint64_t now_ns;            /* present time; the caller sets it before copy_prepare() */
 	/* The task that the vCPU ran, from copy_prepare_task(); NULL: not known. */
 	const struct copy_task *running;
-	unsigned vcpu; /* number of the vCPU that is copied next; the caller sets it */
+	unsigned vcpu; /* number of the vCPU that is copied next, which the caller sets */
 };
 
 /* What was copied of a vCPU besides its registers. */
@@ -48,7 +48,7 @@ struct copied {
 };
 
 struct stack_extent {
-	uint64_t start, end; /* [start, end); end 0: not known */
+	uint64_t start, end; /* the bytes [start, end); end 0: not known */
 };
 
 /* The copy of one vCPU. */
@@ -79,7 +79,8 @@ static inline void stacks_init(struct copy *copy)
 }
 
 /*
- * Reads the word of kernel memory at ADDRESS, a multiple of 8. Returns false if it cannot be read.
+ * Reads the word of kernel memory at ADDRESS, a multiple of 8. Returns false if the word cannot be
+ * read.
  */
 static inline bool stacks_read(struct copy *copy, uint64_t address, uint64_t *word)
 {
@@ -150,8 +151,8 @@ static inline uint64_t stacks_read_start_stack(struct copy *copy)
 
 /*
  * Returns the physical address of the page tables of the mm_struct to which the pointer at ADDRESS
- * leads; 0: not known. On arm64 a table may lie anywhere in its page. Not inline: rarely called,
- * and a call of its own does not lengthen other stops.
+ * leads; 0: not known. On arm64 a table may lie anywhere in its page. The function is not inline:
+ * few stops call it, and inline code would lengthen the other stops.
  */
 static __attribute__((noinline, unused)) uint64_t stacks_read_tables(struct copy *copy,
 								     uint64_t address)
@@ -182,7 +183,7 @@ static inline uint64_t stacks_new_bytes(struct copy *copy, uint64_t address,
 
 /*
  * Bytes to copy of a user stack above ADDRESS, whether or not the resolver has learned its end;
- * UNKNOWN if nothing tells where it ends.
+ * UNKNOWN if nothing tells where the stack ends.
  */
 static inline uint64_t stacks_user_bytes(struct copy *copy, uint64_t address,
 					 uint64_t thread_pointer, uint64_t unknown)

@@ -12,7 +12,7 @@
 #include "sample/stacks.h"
 #include "xtop/base/kernel_32.h"
 
-/* Whether ADDRESS is a kernel's, with CONFIG_VMSPLIT_3G: no user address is as high. */
+/* Whether ADDRESS is a kernel address, with CONFIG_VMSPLIT_3G: no user address is as high. */
 static inline bool stacks_32_is_kernel(uint64_t address)
 {
 	return address >= KERNEL_32_START && address < KERNEL_32_END;
@@ -23,7 +23,10 @@ static inline bool stacks_32_is_pointer(uint64_t word)
 	return stacks_32_is_kernel(word) && word % sizeof(uint32_t) == 0;
 }
 
-/* Reads the word of 4 bytes at ADDRESS. Returns false if it cannot; *WORD is untouched then. */
+/*
+ * Reads the word of 4 bytes at ADDRESS. Returns false if the word cannot be read; *WORD is
+ * untouched then.
+ */
 static inline bool stacks_32_read(struct copy *copy, uint64_t address, uint64_t *word)
 {
 	uint64_t half = address & sizeof(uint32_t), both;
@@ -56,7 +59,7 @@ static inline struct stack_extent stacks_32_stack_at(const struct copy *copy, ui
 	return (struct stack_extent){ .start = start, .end = start + bytes };
 }
 
-/* Finds the stack of copied->task. Returns false if it is not known. */
+/* Finds the stack of copied->task. Returns false if the stack is not known. */
 static inline bool stacks_32_find_task(struct copy *copy)
 {
 	uint64_t stack;
@@ -96,8 +99,8 @@ static inline bool stacks_32_check(const struct linux_stacks *stacks)
 }
 
 /*
- * Copy all stacks of a vCPU, as stacks_copy_linux() of stacks_x86.h does. The second one is for a
- * vCPU with registers_is_arm32().
+ * Both functions copy all stacks of a vCPU, as stacks_copy_linux() does on x86-64 (stacks_x86.h).
+ * stacks_arm32_copy_linux() is for a vCPU with registers_is_arm32().
  */
 void stacks_i386_copy_linux(struct copy *copy, bool user);
 void stacks_arm32_copy_linux(struct copy *copy, bool user);

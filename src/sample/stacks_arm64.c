@@ -79,7 +79,10 @@ static uint64_t arm64_read_entry_task(struct copy *copy)
 	return task;
 }
 
-/* Finds the stack that SP is on, which is not the task's: twice its size tells where it begins. */
+/*
+ * Finds the stack that SP is on, which is not the task's stack. This stack begins at a multiple of
+ * twice its size.
+ */
 static void arm64_find_irq(struct copy *copy, uint64_t sp)
 {
 	uint64_t bytes = copy->copier->stacks.stack_bytes, start = sp & ~(2 * bytes - 1);
@@ -92,7 +95,7 @@ static void arm64_find_irq(struct copy *copy, uint64_t sp)
 
 /*
  * Follows the frame records from x29 on, which ascend within the interrupts' stack, to the first
- * record on the task's stack. Returns 0 if they do not lead there.
+ * record on the task's stack. Returns 0 if the records do not lead there.
  */
 static uint64_t arm64_find_link(struct copy *copy, uint64_t sp)
 {
@@ -173,7 +176,7 @@ static bool arm64_is_user_hidden(const struct copy *copy)
 	return !((copy->own.arm64.table0 ^ (copy->kernel.arm64.table1 - page)) & ~ROOT_ARM64_CNP);
 }
 
-/* The task's own page tables, as TTBR0_EL1 has them; 0: it has none, or they are not known. */
+/* The task's own page tables, as TTBR0_EL1 has them; 0: the task has none, or none are known. */
 static uint64_t arm64_read_tables(struct copy *copy, uint64_t task)
 {
 	return stacks_read_tables(copy, task + copy->copier->stacks.task_mm);
@@ -276,7 +279,10 @@ struct copy_task stacks_arm64_find_running(struct copy *copy)
 	return running;
 }
 
-/* Reads register NUMBER of the task's pt_regs. Returns false if it is not the user's. */
+/*
+ * Reads register NUMBER of the task's pt_regs. Returns false if the register cannot be read, or has
+ * a kernel address.
+ */
 static bool arm64_read_saved(struct copy *copy, enum pt_regs_arm64_word number, uint64_t *value)
 {
 	return stacks_read(copy, copy->user_regs + PT_ARM64_AT(number), value) &&

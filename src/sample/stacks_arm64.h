@@ -14,10 +14,16 @@ static inline bool stacks_arm64_can_walk(const struct registers *regs)
 	return regs->arm64.sctlr & SCTLR_ARM64_M;
 }
 
-/* What stacks_copy_linux() of stacks_x86.h is for x86-64. */
+/*
+ * Copies all pieces of stack that led a vCPU of an arm64 Linux to where it is, as
+ * stacks_copy_linux() does on x86-64 (stacks_x86.h).
+ */
 void stacks_arm64_copy_linux(struct copy *copy, bool user);
 
-/* What stacks_find_running() and stacks_map_task() of stacks_x86.h are for x86-64. */
+/*
+ * Both functions do on arm64 what stacks_find_running() and stacks_map_task() do on x86-64
+ * (stacks_x86.h).
+ */
 struct copy_task stacks_arm64_find_running(struct copy *copy);
 void stacks_arm64_map_task(struct copy *copy, const struct copy_task *running);
 

@@ -110,8 +110,8 @@ static enum sample_cut go_add(const struct go_thread *thread, enum sample_stack_
 
 /*
  * The stack pointer of the code that a signal interrupted; 0: not found. The live part of the
- * handler's stack is [START, END). The kernel saved the pointer there in a struct ucontext, which
- * can be found because it also has the start of the handlers' stack.
+ * handler's stack is [START, END). There the kernel saved the pointer in a struct ucontext. This
+ * struct can be found because it also has the start of the handlers' stack.
  */
 static uint64_t go_find_interrupted(const struct go_thread *thread, uint64_t start, uint64_t end)
 {
@@ -149,7 +149,7 @@ static void go_add_left(const struct go_thread *thread, enum sample_stack_kind k
 
 /*
  * The g of the goroutine that mcall() left last, when the scheduler has already cleared curg; 0:
- * there is none. mcall() pushed that g on g0's stack.
+ * there is no such goroutine. mcall() pushed that g on g0's stack.
  */
 static uint64_t go_find_parked(struct go_thread *thread)
 {
@@ -181,8 +181,9 @@ static uint64_t go_find_frame(const struct go_thread *thread)
 }
 
 /*
- * More than the locals of the function that calls the vDSO: 16 bytes of results, 16 of saved state
- * (Go src/runtime/sys_linux_amd64.s; on arm64 all of that lies above the frame pointer).
+ * Bytes below the frame pointer that are copied. These are more than the locals of the function
+ * that calls the vDSO: 16 bytes of results, 16 of saved state (Go src/runtime/sys_linux_amd64.s).
+ * On arm64 all locals lie above the frame pointer.
  */
 #define GO_BELOW_FRAME_BYTES 64
 

@@ -34,7 +34,10 @@ static void i386_find_task(struct copy *copy)
 		copy->user_regs = copy->task.end - I386_STACK_PADDING - PT_I386_BYTES;
 }
 
-/* If the vCPU is in the kernel's first or last instructions: the registers on the entry stack. */
+/*
+ * If the vCPU is in the kernel's first or last instructions: finds the user's registers on the
+ * entry stack.
+ */
 static void i386_find_entry(struct copy *copy)
 {
 	uint64_t address = i386_entry_regs(copy->regs->rsp), cs, ss;
@@ -49,8 +52,9 @@ static void i386_find_entry(struct copy *copy)
 /* --- the stacks ------------------------------------------------------------------------------- */
 
 /*
- * The user's stack pointer. The task's pt_regs says SP, which is not right yet in the first
- * instructions of `sysenter`. In the last instructions the pt_regs has to be copied, too.
+ * The user's stack pointer. The task's pt_regs says SP, which is not right yet in the kernel's
+ * first instructions after `sysenter`. In the kernel's last instructions the pt_regs is copied,
+ * too.
  */
 static uint64_t i386_user_sp(struct copy *copy, uint64_t sp)
 {

@@ -58,7 +58,7 @@ static bool stacks_is_user_selector(uint64_t selector)
 
 /* --- the kernel's stacks ---------------------------------------------------------------------- */
 
-/* The kernel pointer in this CPU's variable at OFFSET; 0: there is none. */
+/* The kernel pointer in this CPU's variable at OFFSET; 0: the variable has no kernel pointer. */
 static uint64_t stacks_read_per_cpu(struct copy *copy, uint64_t offset)
 {
 	uint64_t pointer;
@@ -201,9 +201,9 @@ static enum sample_cut stacks_copy_kernel(struct copy *copy)
 #define STACKS_UNTOUCHED_PAGES 4
 
 /*
- * A function moves the stack pointer before it uses what lies there, and the kernel adds a page
- * when it is touched. So the page at the stack pointer may not be there yet. Return addresses lie
- * further out, in a page that is.
+ * A function moves the stack pointer before it uses the memory there, and the kernel adds a page
+ * when the page is first touched. So the page at the stack pointer may not be there yet. Return
+ * addresses lie further out, in a page that is there.
  */
 static enum sample_cut stacks_add_user(struct copy *copy, enum sample_stack_kind kind,
 				       uint64_t address, uint64_t bytes)
@@ -247,8 +247,8 @@ static enum sample_cut stacks_copy_entered(struct copy *copy, uint64_t sp)
 }
 
 /*
- * Copies the user stack to which the registers on the task's stack lead. CUT_NONE: there is none,
- * as for a kernel thread.
+ * Copies the user stack to which the registers on the task's stack lead. CUT_NONE: there is no user
+ * stack, as for a kernel thread.
  */
 static enum sample_cut stacks_copy_saved_user(struct copy *copy)
 {
@@ -317,7 +317,7 @@ static enum sample_cut stacks_copy_entering(struct copy *copy)
 	uint64_t low, high;
 	enum sample_cut cut;
 
-	/* sp2 is not aligned (Intel SDM vol. 3A §8.7), so read the two words around it. */
+	/* sp2 is not aligned (Intel SDM vol. 3A §8.7): read the two words that have its halves. */
 	cut = piece_writer_read(&copy->writer, copy->kernel, tss + TSS_SP2 - 4, &low);
 	if (cut == CUT_NONE)
 		cut = piece_writer_read(&copy->writer, copy->kernel, tss + TSS_SP2 + 4, &high);
@@ -374,8 +374,8 @@ static bool stacks_has_tables(const struct copy *copy, uint64_t own)
  * Uses the running task's own tables. While the kernel switches tasks, CR3 is already the next
  * task's, and the stack still the last task's (Linux kernel/sched/core.c context_switch()): the
  * user's stack is in the last task's tables. If the task has called exec() since its tables were
- * read, CR3 may be its own. So the tables are read again. A task that is about to end has none any
- * more.
+ * read, CR3 may be the task's own. So the tables are read again. A task that is about to end has no
+ * tables any more.
  */
 static void stacks_use_task_tables(struct copy *copy)
 {
@@ -457,8 +457,8 @@ static void stacks_copy_all(struct copy *copy, bool user)
 
 /*
  * The frame of the user code that ran, for the resolver: the process may be gone when the resolver
- * looks for its areas. No byte of the page is read. This comes last, because the stacks share page
- * tables with each other, and this address does not.
+ * looks for its areas. No byte of the page is read. The frame is found last, because the stacks
+ * share page tables with each other, and the code's address does not share them.
  */
 static frame_t stacks_code_frame(struct copy *copy)
 {
@@ -488,7 +488,10 @@ struct copy_task stacks_find_running(struct copy *copy)
 	return running;
 }
 
-/* Reads register NUMBER at the top of the task's stack. Returns false if it is not the user's. */
+/*
+ * Reads register NUMBER at the top of the task's stack. Returns false if the register cannot be
+ * read, or has a kernel address.
+ */
 static bool stacks_read_saved(struct copy *copy, unsigned number, uint64_t *value)
 {
 	return stacks_read(copy, copy->user_regs + PT_REGS_AT(number), value) &&

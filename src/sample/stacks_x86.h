@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to sample/: the part of copying stacks that depends on x86-64. Another architecture has a
- * header with the same functions. Sampler's thread, also while the guest is stopped.
+ * Private to sample/: the part of copying stacks that depends on x86-64. stacks_arm64.h has the
+ * part for arm64. Sampler's thread, also while the guest is stopped.
  */
 #ifndef SAMPLE_STACKS_X86_H
 #define SAMPLE_STACKS_X86_H
@@ -39,7 +39,7 @@ static inline uint64_t stacks_per_cpu_base(const struct registers *regs)
  */
 void stacks_copy_linux(struct copy *copy, bool user);
 
-/* Outside the stop: finds the task that runs. */
+/* Outside the stop: finds the task that the vCPU runs. */
 struct copy_task stacks_find_running(struct copy *copy);
 /*
  * After stacks_find_running(), outside the stop: maps the top of the task's stack, and the user

@@ -8,20 +8,20 @@
 
 #define STRATA_MEAN_S  3.5 /* the mean cost is taken over so many seconds of ticks */
 #define STRATA_RECENT  8   /* the recent cost is taken over so many samples */
-#define STRATA_LEARN   16  /* one stop changes vcpu_ns by 1/16 at least */
-#define STRATA_DEAR    512 /* each stop forgets 1/512 of a dear stop's cost */
+#define STRATA_LEARN   16  /* one stop counts for at least 1/16 in vcpu_ns */
+#define STRATA_DEAR    512 /* each stop lowers dear_ns by 1/512 of what exceeds vcpu_ns */
 #define STRATA_OUTLIER 4    /* a stop counts as at most this many times the expected cost */
-#define STRATA_OWED_S  5    /* ticks that may be owed, as time */
-#define STRATA_HEAVY   8    /* a sample weighs at most so many times the mean length, */
-#define STRATA_HEAVY_S 1    /* or so many seconds if that is more */
+#define STRATA_OWED_S  5    /* ticks of so many seconds may be owed */
+#define STRATA_HEAVY   8    /* a sample may weigh as much as so many mean strata */
+#define STRATA_HEAVY_S 1    /* a sample may weigh as much as the ticks of so many seconds */
 #define STRATA_SPEND   0.95 /* part of the budget that is spent in the mean */
 #define STRATA_BALANCE 3    /* how much the balance changes the rate, as a logarithm */
-#define STRATA_FREE    0.04 /* a length that no balance makes longer than 1: exp(-STRATA_BALANCE) */
-#define STRATA_SAVED   3    /* the balance is at most one such part of the budget of a span */
-#define STRATA_DEBT    8    /* the balance may fall below zero by so many stops of all vCPUs */
-#define STRATA_AHEAD   30   /* the next seconds, in slots of the budget */
-#define STRATA_SOON    20   /* from so many slots on, the cost may rise to what is left */
-#define STRATA_MOST    1e9  /* ticks of a stratum */
+#define STRATA_FREE    0.04 /* below exp(-STRATA_BALANCE): no balance makes this length exceed 1 */
+#define STRATA_SAVED   3    /* the balance rises at most to 1/3 of the greatest debt */
+#define STRATA_DEBT    8    /* the greatest debt is so many stops, or the budget of a span */
+#define STRATA_AHEAD   30   /* slots of the budget that are looked at ahead: the next seconds */
+#define STRATA_SOON    20   /* from this slot on, samples must not cost more than is left */
+#define STRATA_MOST    1e9  /* most ticks of a stratum */
 #define STRATA_PART    0.03 /* a stop reads the vCPUs that this part of a span's budget pays */
 
 void strata_init(struct strata *strata, unsigned n_vcpus, uint64_t seed)
@@ -62,8 +62,8 @@ double strata_stop_ns(const struct strata *strata)
 /* --- learning --------------------------------------------------------------------------------- */
 
 /*
- * Learns from a stop of N vCPUs. One that takes very long, as dom0 lost its CPU, hardly counts. The
- * first one, for which nothing is mapped yet, counts only until there is another one.
+ * Learns from a stop of N vCPUs. A stop that takes very long, because dom0 lost its CPU, hardly
+ * counts. The first stop, for which nothing is mapped yet, counts only until the second stop.
  */
 static void strata_learn_stop(struct strata *strata, unsigned n, uint64_t stopped_ns)
 {
@@ -106,8 +106,9 @@ static void strata_choose_most(struct strata *strata, double share)
 
 /*
  * The shortest length that keeps within the budget of the next seconds if each sample costs as much
- * as is expected. The next stratum begins in REST ticks. At its end there is room for two stops of
- * all vCPUs, the second a dear one: its sample, and the one after that, which may come at once.
+ * as is expected. The next stratum begins in REST ticks. At the end of the stratum there must be
+ * room for two stops of as many vCPUs as a stop may read, the second a dear one. One is for the
+ * sample of the stratum, the other for the sample after that, which may come at once.
  */
 static double strata_find_least(const struct strata *strata, const struct budget *budget,
 				const struct strata_limits *limits, double rest)
@@ -133,7 +134,10 @@ static double strata_find_least(const struct strata *strata, const struct budget
 	return least;
 }
 
-/* The length that spends the budget in the mean. The last stratum took N_TICKS, cost STOPPED_NS. */
+/*
+ * The length that spends the budget in the mean. The last stratum had N_TICKS, and its sample cost
+ * STOPPED_NS.
+ */
 static double strata_find_mean(struct strata *strata, double n_ticks, double stopped_ns,
 			       const struct strata_limits *limits)
 {
@@ -168,8 +172,9 @@ static void strata_begin(struct strata *strata, double length, uint64_t rest)
 }
 
 /*
- * For how many ticks of its own stratum a sample stands. The others are owed. After the first stop
- * nobody knows yet how long strata will be, so the next one's sample stands for a single tick.
+ * For how many ticks of its own stratum a sample stands. The other ticks are owed. After the first
+ * stop nobody knows yet how long strata will be, so the next stratum's sample stands for a single
+ * tick.
  */
 static uint64_t strata_weigh(const struct strata *strata, const struct strata_limits *limits)
 {

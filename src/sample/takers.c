@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TAKERS_RECENT     20            /* looks that tell a vCPU's recent states */
+#define TAKERS_RECENT     20            /* number of looks that tell a vCPU's recent states */
 #define TAKERS_ACCOUNT_NS 5e8           /* more waiting than this without a taker is Xen's */
 #define TAKERS_BATCH_NS   1000000000ULL /* looks closer together are one observation */
 
-/* Weights of one taker, with what the error of its share needs. */
+/* Sums for one taker's share, and for the standard error of this share. */
 struct taker_sums {
-	double taken;   /* ns */
+	double taken;   /* time taken, in ns */
 	double squares; /* sum over batches of (ns taken)^2 */
 	double mixed;   /* sum over batches of ns taken * ns of steal */
 };
@@ -22,17 +22,17 @@ struct taker_sums {
 struct takers_taker {
 	uint32_t domid, pool;
 	struct taker_sums live, total;
-	double batch_ns;      /* taken in this batch */
-	struct taken used_ns; /* run anywhere on the host */
+	double batch_ns;      /* time taken in the current batch */
+	struct taken used_ns; /* time that the domain ran, anywhere on the host */
 };
 
 struct takers_vcpu {
 	struct taken span_ns, waited_ns, ran_ns;
-	double runnable, blocked; /* recent looks that found it so; halved at times */
+	double runnable, blocked; /* recent looks that found this state; halved at times */
 	double account_ns;        /* waiting that no taker got yet; negative: takers got too much */
-	uint64_t waits_since_ns;  /* 0: it did not wait at the last look */
+	uint64_t waits_since_ns;  /* when this wait began; 0: no wait at the last look */
 	uint64_t longest_ns;
-	double by_ns[TAKERS_MAX]; /* live, by index of takers */
+	double by_ns[TAKERS_MAX]; /* live time that each element of takers[] took */
 	uint16_t cpu;
 	bool online;
 };
@@ -42,18 +42,18 @@ struct takers {
 	uint64_t half_life_ns;
 	uint64_t first_ns, last_ns, looks;
 	uint64_t batch_until_ns;
-	double batch_ns;                    /* steal in this batch */
+	double batch_ns;                    /* steal in the current batch */
 	double live_squares, total_squares; /* sums over batches of (ns of steal)^2 */
 	struct taken steal_ns;
 	size_t n;
 	struct takers_taker takers[TAKERS_MAX]; /* the last one may be TAKER_OTHERS */
 	unsigned n_vcpus;
 	struct takers_vcpu vcpus[GUEST_MAX_VCPUS];
-	double use_ns[HOST_MAX_CPUS], use_span_ns; /* live */
+	double use_ns[HOST_MAX_CPUS], use_span_ns; /* live use of each CPU, live time of looks */
 	bool gone;
 	/* For the interval that is being added: */
-	double on_cpu_ns[HOST_MAX_CPUS]; /* run there by all vCPUs */
-	bool dom0_ran[HOST_MAX_CPUS];    /* dom0 ran there at one of the looks */
+	double on_cpu_ns[HOST_MAX_CPUS]; /* time that all vCPUs ran on each CPU */
+	bool dom0_ran[HOST_MAX_CPUS];    /* dom0 ran on this CPU at one of the looks */
 };
 
 struct xtop_error *takers_create(uint32_t domid, uint64_t half_life_ns, struct takers **takersp)
@@ -137,7 +137,7 @@ static void takers_end_batch(struct takers *takers)
 
 /* --- one interval ----------------------------------------------------------------------------- */
 
-/* The taker DOMID; added if there is room, else TAKER_OTHERS. */
+/* Index of the taker DOMID, which is added if there is room; else index of TAKER_OTHERS. */
 static size_t takers_find_or_add(struct takers *takers, uint32_t domid, uint32_t pool)
 {
 	size_t i = 0;
@@ -154,7 +154,7 @@ static size_t takers_find_or_add(struct takers *takers, uint32_t domid, uint32_t
 	return takers->n++;
 }
 
-/* VCPU in the look BEFORE, where its domain is DOMAIN; NULL: it was not there. */
+/* VCPU in the look BEFORE, where its domain is DOMAIN; NULL: the vCPU was not there. */
 static const struct host_vcpu *takers_find_vcpu(const struct host_look *before,
 						const struct host_domain *domain,
 						const struct host_vcpu *vcpu)
@@ -309,7 +309,7 @@ static double takers_others_ns(const struct takers *takers, const struct host_vc
 		all_ns += takers->on_cpu_ns[before->cpu] / 2;
 	if (now->cpu < HOST_MAX_CPUS)
 		all_ns += takers->on_cpu_ns[now->cpu] / 2;
-	/* A vCPU that moved left half of its time on each of two CPUs, of which half counts. */
+	/* A vCPU that moved counts half on each of two CPUs. ALL_NS has half of both halves. */
 	own_ns = before->cpu == now->cpu ? ran_ns : ran_ns / 2;
 	return all_ns > own_ns ? all_ns - own_ns : 0;
 }
@@ -336,8 +336,8 @@ static bool takers_is_beside_dom0(const struct takers *takers, const struct host
 
 /*
  * The two looks of an interval tell only roughly how long the vCPU waited in it. So WAITED_NS goes
- * to the vCPU's account, and takers get at most what they ran out of the account. Returns what they
- * get. *NOBODYP: what nobody gets.
+ * to the vCPU's account, and out of the account takers get at most what they ran. Returns what the
+ * takers get. *NOBODYP: the time that no taker gets.
  */
 static double takers_settle(struct takers_vcpu *vcpu, double waited_ns, double others_ns,
 			    bool beside, double *nobodyp)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A file with what was found of a domain's kernel. The next start with the same domain reads the
- * file instead of searching guest memory (linux/kernel/kernel_cache.c). The broker chooses the file
- * (cache_folder.h).
+ * A file with what xtop has found out about a domain's kernel. The next start with the same domain
+ * reads the file instead of searching guest memory (linux/kernel/kernel_cache.c). The broker
+ * chooses the file (cache_folder.h).
  */
 #ifndef XTOP_KERNEL_CACHE_H
 #define XTOP_KERNEL_CACHE_H

@@ -3,8 +3,8 @@
  * Places in code that a Linux kernel or Xen prints in an oops, a panic or a call trace:
  *
  *   [   12.3] RIP: 0010:tcp_sendmsg_locked+0x64/0xd40        symbol, offset, size of the symbol
- *    ? nft_do_chain+0x1a3/0x570 [nf_tables]                  the module after it, if it is in one
- *    [<ffffffff8181a2b4>] tcp_sendmsg+0x24/0x40              before Linux 4.10: the address, too
+ *    ? nft_do_chain+0x1a3/0x570 [nf_tables]                  a symbol of a module, and the module
+ *    [<ffffffff8181a2b4>] tcp_sendmsg+0x24/0x40              before Linux 4.10: address and symbol
  *   Code: ... R10: ffffffff8181a2b4  EAX: c0105a2b           addresses alone, of 64 and 32 bits
  *   [<ffff82d040249345>] R common/a.c#panic+0/0xf0           Xen; R is the instruction itself
  *   Kernel Offset: 0x1c000000 from 0xffffffff81000000 ...    by how much the kernel was moved
@@ -27,17 +27,18 @@ struct oops_place {
 	uint64_t address;    /* guest address if SYMBOL is ""; otherwise the offset in SYMBOL */
 	uint64_t size_bytes; /* size of SYMBOL */
 	size_t end;          /* position in the line after this place */
-	/* The place is the next instruction to run. Otherwise it may be a return address. */
+	/* The place is the next instruction to run. If false, it may be a return address. */
 	bool exact;
 };
 
 /*
- * Finds the places in LINE, from the left. Returns how many. Adds to *N_REFUSED the number of
- * places that are not understood: a name that is too long, a damaged number, or beyond the limits.
+ * Finds the places in LINE, from the left. Returns the number of places. Adds to *N_REFUSED the
+ * number of symbols that give no place: the name is too long, a number is damaged, or LINE has
+ * OOPS_MAX_PLACES places before the symbol.
  */
 size_t oops_find_places(const char *line, struct oops_place places[OOPS_MAX_PLACES],
 			size_t *n_refused);
-/* Whether LINE tells by how much the kernel was moved. */
+/* Whether LINE tells by how much the kernel was moved; *OFFSET is the distance. */
 bool oops_find_offset(const char *line, uint64_t *offset);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * The control block: what the stages tell each other besides samples, in memory that all processes
  * of xtop share. Each field has one writer. All fields are atomics, and only these functions access
- * them. The sampler checks the bounds of what it reads here and trusts it no further.
+ * the fields. The sampler checks the bounds of what it reads here, and trusts nothing else.
  *
  *   written by main      rates, budget, stride, resets, and what the other stages are to do: hold,
  *                        quit, hurry, finish
@@ -11,8 +11,8 @@
  *   written by sampler   its counters, times of vCPUs and stops, Xen's clock, when the next sample
  *                        comes, how sampling ended. When the sampler was killed, the first of
  *                        guard, keeper and main that is alive writes these fields
- *   written by guard     a field each: the CPU time of the guard's process and of the keeper's
- *   and keeper
+ *   written by guard     the CPU time of its process; guard and keeper have a field each
+ *   or keeper
  */
 #ifndef XTOP_CONTROL_H
 #define XTOP_CONTROL_H
@@ -31,11 +31,11 @@
 enum sampler_state {
 	SAMPLER_STARTING,
 	SAMPLER_RUNNING,
-	SAMPLER_GUEST_PAUSED, /* by an administrator: nothing runs, nothing is sampled */
+	SAMPLER_GUEST_PAUSED, /* an administrator has paused the guest; nothing is sampled */
 	SAMPLER_HUNG,         /* sampler and guard hung and were killed; another may start */
-	SAMPLER_GUEST_AWAY,   /* shut down, crashed or destroyed; it may come back */
+	SAMPLER_GUEST_AWAY,   /* the guest was shut down or destroyed, or crashed; it may return */
 	SAMPLER_GUEST_GONE,   /* the guest is away, and nobody waits for it any more */
-	SAMPLER_ENDED,        /* main asked for the end; a replay may have control_get_message() */
+	SAMPLER_ENDED,        /* main asked for the end, or a replay is over */
 	SAMPLER_FAILED,       /* control_get_message() says why */
 };
 
@@ -58,11 +58,11 @@ struct sampler_counts {
 	uint64_t retakes;          /* further stops of a tick, or stops after a failed peek */
 	uint64_t stops;            /* stops of the guest or of one vCPU, refused ones included */
 	uint64_t stopped_ns;       /* sum of all stops */
-	uint64_t elapsed_ns;       /* since sampling started */
-	uint64_t guest_pages;      /* by Xen's count, while the state is RUNNING or GUEST_PAUSED */
+	uint64_t elapsed_ns;       /* time since sampling started */
+	uint64_t guest_pages;      /* Xen's count of pages, in state RUNNING or GUEST_PAUSED */
 	uint64_t mapped_pages;     /* guest pages mapped now */
 	uint64_t maps;             /* pages mapped so far */
-	uint64_t faults;           /* pages that went away during a read */
+	uint64_t faults;           /* guest pages that went away during a read */
 	uint64_t cpu_ns;           /* CPU time of the sampler's process */
 	uint64_t restarts;         /* new samplers after one that hung in a stop and was killed */
 	uint64_t ending;           /* enum guest_end, once the guest is away */
@@ -72,7 +72,7 @@ struct sampler_counts {
 
 /* Where the time of a vCPU went since the sampler started, or over all samplers of this guest. */
 struct vcpu_times {
-	uint64_t span_ns;   /* all of the time; 0: nothing is known, as in a replay */
+	uint64_t span_ns;   /* the whole time; 0: nothing is known, as in a replay */
 	uint64_t ran_ns;    /* time in which the vCPU ran, by Xen's count */
 	uint64_t waited_ns; /* time in which the vCPU waited for a physical CPU: steal */
 };
@@ -81,7 +81,7 @@ struct vcpu_times {
 struct stopped_summary {
 	uint64_t n, min_ns, p50_ns, p90_ns, p99_ns, max_ns;
 	double mean_ns;
-	/* Numbers of stops by powers of two, to be drawn; [i] counts [2^i, 2^(i+1)) ns. */
+	/* Numbers of stops by powers of two; log2[i] counts stops of [2^i, 2^(i+1)) ns. */
 	uint64_t log2[40];
 };
 
@@ -102,11 +102,11 @@ void control_close(struct control *control); /* undoes control_adopt() */
  * writes.
  */
 void control_set_budget_limit(double share);
-/* As control_set_budget_limit(), for the rate: control_get_rate() is at most HZ. */
+/* In this process and those that it forks, control_get_rate() is at most HZ. */
 void control_set_rate_limit(double hz);
 /*
- * SPENT: an earlier sampler may have used the credit that was saved up, so the next sampler of this
- * process, or of one that it forks, starts without credit.
+ * SPENT: an earlier sampler may have used the credit that was saved up. So the next sampler of this
+ * process, or of a process that it forks, starts without credit.
  */
 void control_set_credit_spent(bool spent);
 
@@ -114,14 +114,14 @@ void control_set_credit_spent(bool spent);
 void control_set_rate(struct control *control, double hz);
 void control_set_budget(struct control *control, double share); /* 0..1 of the guest's time */
 /*
- * At most every STRIDE-th tick gives a sample; STRIDE is 1 or more. --host-budget slows all guests
- * down alike in this way. Samples keep their weights in ticks, so STRIDE may change at any time.
+ * At most every STRIDE-th tick gives a sample; STRIDE is 1 or more. In this way --host-budget slows
+ * all guests down alike. Samples keep their weights in ticks, so STRIDE may change at any time.
  */
 void control_set_stride(struct control *control, double stride);
 /* How often a second the resolver looks at waiting tasks; 0: never. */
 void control_set_waits_hz(struct control *control, double hz);
 double control_get_waits_hz(const struct control *control); /* resolver */
-/* ON: stacks have the interpreters' own functions, not those of the programs that they run. */
+/* ON: stacks show an interpreter's own functions, not the functions of the program that it runs. */
 void control_set_interpreters(struct control *control, bool on);
 bool control_get_interpreters(const struct control *control); /* resolver */
 void control_quit(struct control *control);          /* asks the sampler to end */
@@ -183,7 +183,7 @@ void control_get_stopped(const struct control *control, struct stopped_summary *
 void control_get_times(const struct control *control, struct vcpu_times *times, unsigned n);
 /* Returns false if the clock is not known yet, or Xen did not answer; *AHEAD_NS is untouched. */
 bool control_get_xen_clock(const struct control *control, uint64_t *ahead_ns);
-/* Returns "" if there is no message. A message never changes. */
+/* The message of the states FAILED and ENDED; "" if there is none. A message never changes. */
 const char *control_get_message(const struct control *control);
 /* How the guest ended. A number in COUNTS that no enum guest_end has counts as unknown. */
 enum guest_end control_get_ending(const struct sampler_counts *counts);
@@ -197,7 +197,7 @@ enum guest_end control_get_ending(const struct sampler_counts *counts);
  */
 #define STACK_REGION_BYTES (16 << 10)
 void control_set_stack_top(struct control *control, uint64_t cr3, uint64_t address, uint64_t top);
-/* Sets TOP unless a TOP of the region is known. */
+/* Sets TOP unless a top is known for the region. */
 void control_guess_stack_top(struct control *control, uint64_t cr3, uint64_t address, uint64_t top);
 /* The address TOP that was last set for the region; 0: not known. */
 uint64_t control_get_stack_top(const struct control *control, uint64_t cr3, uint64_t address);
@@ -224,7 +224,7 @@ bool control_get_go_stacks(const struct control *control, uint64_t cr3, struct g
  * small hash table whose entries may be overwritten.
  */
 struct recipe; /* recipe.h */
-/* Written by the resolver. RECIPE NULL: the process has none any more. */
+/* Written by the resolver. RECIPE NULL: the process has no recipe any more. */
 void control_set_recipe(struct control *control, uint64_t cr3, const struct recipe *recipe);
 /* Whether any process ever had a recipe. */
 bool control_has_recipes(const struct control *control);
@@ -254,7 +254,7 @@ struct linux_stacks {
 	 */
 	uint64_t current_per_cpu;
 	uint64_t top_per_cpu;       /* cpu_current_top_of_stack; 0: task->stack tells `top` */
-	uint64_t irq_stack_per_cpu; /* such as hardirq_stack_ptr; 0: not known */
+	uint64_t irq_stack_per_cpu; /* pointer such as hardirq_stack_ptr; 0: not known */
 	uint64_t tss_per_cpu;       /* cpu_tss_rw; 0: not known */
 	uint64_t loaded_mm_per_cpu; /* pointer to the mm of the last switch; 0: not known */
 	uint64_t lock_wait_per_cpu; /* xen_qlock_wait_nest, 32 bits; 0: not known */
@@ -270,7 +270,7 @@ struct linux_stacks {
 	uint32_t task_stack;        /* offset of `stack` in the task */
 	uint32_t stack_bytes;       /* THREAD_SIZE */
 	uint32_t top_padding;       /* TOP_OF_KERNEL_STACK_PADDING: 0, or 16 with FRED */
-	uint32_t regs_below_top;    /* sizeof(struct pt_regs): 168 */
+	uint32_t regs_below_top;    /* sizeof(struct pt_regs): 168 on x86-64 */
 	uint32_t irq_stack_bytes;   /* IRQ_STACK_SIZE */
 	uint32_t irq_above;         /* bytes of the stack above hardirq_stack_ptr: 8 since 5.8 */
 	uint32_t task_mm;           /* offset of `mm` in the task */
@@ -281,8 +281,9 @@ struct linux_stacks {
 /* Written by the resolver. STACKS NULL: nothing is known any more. */
 void control_set_linux_stacks(struct control *control, const struct linux_stacks *stacks);
 /*
- * Read by the sampler. *VERSION tells which stacks it has read last; 0: none. Returns false, and
- * leaves both as they are, if nothing is new or if the resolver is writing now.
+ * Read by the sampler. *VERSION tells which stacks the sampler has read last; 0: none. Returns
+ * false, and leaves *VERSION and *STACKS as they are, if nothing is new or if the resolver is
+ * writing now.
  */
 bool control_get_linux_stacks(const struct control *control, uint64_t *version,
 			      struct linux_stacks *stacks);

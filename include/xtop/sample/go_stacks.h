@@ -9,9 +9,9 @@
  *                                   └─► curg      the goroutine
  *
  * Calls change stacks: systemstack(), mcall(), morestack() and calls of C go from a goroutine to
- * g0, and a callback from C goes from g0 to the goroutine. The stack that was left has its stack
- * pointer in g.sched.sp, and where it goes on in g.sched.pc. On x86-64 g is in a thread-local word,
- * on arm64 in a register.
+ * g0, and a callback from C goes from g0 to the goroutine. For the stack that the thread has left,
+ * sched.sp in the stack's g has the stack pointer, and sched.pc has the address where the code goes
+ * on. On x86-64 the thread has g in a thread-local word, on arm64 in a register.
  */
 #ifndef XTOP_GO_STACKS_H
 #define XTOP_GO_STACKS_H

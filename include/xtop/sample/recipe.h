@@ -8,15 +8,16 @@
  *                                  words    words
  *
  *   RECIPE_LIST     each node has a pointer to the next one, at `next`; the last one has 0
- *   RECIPE_ARRAY    `next` is the distance from a node to the next one. The structure that the last
- *                   load is from has, at `array_start` and `array_size`, the address and the size,
- *                   in words, of the memory that the array ends with
+ *   RECIPE_ARRAY    `next` is the distance from a node to the next one. The last load reads from a
+ *                   structure. This structure has, at `array_start` and `array_size`, the address
+ *                   and the size, in words, of a block of memory. The array ends where the block
+ *                   ends
  *   RECIPE_STACKS   a list of structures, each with an array at `array_start`; its last element,
  *                   whose number is the 32-bit integer at `array_size`, is its first node. The
  *                   elements are `element` apart. Words of 0 separate the arrays
  *
  * The words of the nodes become one piece of the sample, STACK_LIST. The last words of a node may
- * be far words: they lie before or behind an address that the node has. All pointers come from the
+ * be far words: these lie before or behind an address that the node has. All pointers come from the
  * guest; the limits bound what is read.
  */
 #ifndef XTOP_RECIPE_H
@@ -42,16 +43,21 @@ struct recipe {
 	uint8_t n_loads;   /* pointers that are followed to reach the first node; at least 1 */
 	uint8_t n_words;   /* words that are copied of each node */
 	uint8_t shape;     /* enum recipe_shape */
-	uint16_t next;     /* offset of the next node's address; offsets are multiples of 8 */
+	/*
+	 * Offset of the pointer to the next node or structure; RECIPE_ARRAY: distance to the next
+	 * node. All offsets are multiples of 8.
+	 */
+	uint16_t next;
 	/* Each offset is added to `base` or to the pointer before; the next pointer lies there. */
 	uint16_t loads[RECIPE_MAX_LOADS];
-	uint16_t words[RECIPE_MAX_WORDS]; /* offsets of the words that are copied */
-	uint16_t array_start, array_size, element;
+	uint16_t words[RECIPE_MAX_WORDS];          /* offsets of the words that are copied */
+	uint16_t array_start, array_size, element; /* for RECIPE_ARRAY and RECIPE_STACKS */
 	/*
-	 * The last N_FAR words lie before the address that the node has at FAR; its low bits may be
-	 * flags. WORDS has their distance, or recipe_behind(). If DEEP is not 0, the last of them
-	 * is a pointer, and the word DEEP bytes behind what it points to is copied instead. A far
-	 * word that cannot be read is 0.
+	 * The last n_far words of a node are far words. The node has an address at `far`, whose low
+	 * bits may be flags. `words` tells how far before this address each far word lies; see
+	 * recipe_behind() for words behind the address. If `deep` is not 0, the last far word is a
+	 * pointer, and the word `deep` bytes behind its target is copied instead. A far word that
+	 * cannot be read is 0.
 	 */
 	uint16_t far, n_far, deep;
 	uint16_t unused[3];
@@ -66,12 +72,12 @@ static inline uint16_t recipe_behind(uint16_t offset)
 /* Whether RECIPE may be followed. */
 bool recipe_check(const struct recipe *recipe);
 
-/* Reads the word at ADDRESS of the process. Returns false if it cannot be read. */
+/* Reads the word at ADDRESS of the process. Returns false if the word cannot be read. */
 typedef bool recipe_read_fn(void *context, uint64_t address, uint64_t *word);
 
 /*
  * Follows RECIPE, which recipe_check() has accepted, for the thread with THREAD_POINTER, and copies
- * to WORDS at most MAX_WORDS. WORDS NULL: only reads. Returns how many words all nodes have that
+ * to WORDS at most MAX_WORDS. WORDS NULL: only reads. Returns the number of words of all nodes that
  * could be read. Sampler's thread in the stop; any thread that has READ.
  */
 size_t recipe_follow(const struct recipe *recipe, uint64_t thread_pointer, recipe_read_fn *read,

@@ -5,7 +5,7 @@
  *
  * The bytes are mapped twice in a row, so a record that wraps is still one piece of memory. The
  * producer reserves, fills and commits; the consumer peeks, reads and releases. The producer never
- * waits. When the ring is full the producer drops its record and counts that.
+ * waits. When the ring is full the producer drops its record and counts the drop.
  */
 #ifndef XTOP_RING_H
 #define XTOP_RING_H
@@ -38,7 +38,7 @@ void ring_destroy(struct ring *ring); /* unmaps this process's view */
 void *ring_reserve(struct ring *ring, size_t size_bytes);
 /*
  * Producer: makes the kernel give memory to the first SIZE_BYTES of the ROOM that was reserved. A
- * page of the ring that was never written may have none.
+ * page of the ring that was never written may have no memory.
  */
 void ring_touch(const struct ring *ring, void *room, size_t size_bytes);
 /* Producer: the first SIZE_BYTES of the room, at most what was reserved, become one record. */

@@ -33,7 +33,7 @@ struct sample {
 	uint16_t n_vcpus;    /* number of struct sample_vcpu that follow */
 	uint16_t flags;      /* enum sample_flag */
 	uint64_t time_ns;    /* CLOCK_MONOTONIC when the guest was stopped */
-	uint32_t stopped_ns; /* from before the pause to after the unpause; 0: there was no stop */
+	uint32_t stopped_ns; /* time from before the pause to after the unpause; 0: no stop */
 	uint32_t period_ns;  /* mean time from one deadline to the next, as asked for */
 	uint32_t weight;     /* ticks that the sample stands for, times SAMPLE_WEIGHT_TICK; not 0 */
 	/*
@@ -63,7 +63,7 @@ struct sample_vcpu {
 	uint8_t n_stacks;
 	uint8_t stack_cut;   /* enum sample_cut: why the stacks at the stack pointer end */
 	uint8_t user_cut;    /* enum sample_cut: why STACK_USER ends; CUT_NONE: no such piece */
-	uint8_t frame[5];    /* sample_get_code_frame() or sample_get_user_tables() */
+	uint8_t frame[5];    /* number for sample_get_code_frame() or sample_get_user_tables() */
 	uint64_t task;       /* guest-virtual address of Linux's task `current`; 0: not read */
 	struct registers regs;
 };
@@ -104,8 +104,8 @@ static inline void sample_set_frame(struct sample_vcpu *vcpu, frame_t frame)
 }
 
 /*
- * The frame of the page at rip, as a foreign mapping takes it, if the vCPU ran user code of a Linux
- * guest; 0: not read.
+ * The frame of the code's page, at rip or pc, if the vCPU ran user code of a Linux guest; 0: not
+ * read. A foreign mapping takes this number.
  */
 static inline frame_t sample_get_code_frame(const struct sample_vcpu *vcpu)
 {
@@ -123,7 +123,7 @@ static inline frame_t sample_get_user_tables(const struct sample_vcpu *vcpu)
 	return vcpu->user ? FRAME(0) : sample_get_frame(vcpu);
 }
 
-/* The number of the address space that the user stacks are in, as registers_space() gives it. */
+/* The number of the user stacks' address space, such as registers_space() returns. */
 static inline uint64_t sample_get_user_space(const struct sample_vcpu *vcpu)
 {
 	frame_t tables = sample_get_user_tables(vcpu);
@@ -141,7 +141,7 @@ enum sample_stack_kind {
 	STACK_FIRST,    /* begins at the stack pointer */
 	STACK_LINKED,   /* an interrupted stack: begins where the piece before points */
 	STACK_USER,     /* stack of the user code that entered the kernel: begins at its sp */
-	STACK_GO_OUTER, /* further out than the piece before, after a signal or a vDSO call */
+	STACK_GO_OUTER, /* stack further out than the piece before, after a signal or vDSO call */
 	/*
 	 * The goroutine's stack, which the thread left for g0's. The piece begins a word below the
 	 * stack's saved stack pointer. On arm64 no stack has the address where the goroutine goes

@@ -12,8 +12,8 @@
 /*
  * Returns the size in bytes of a ring for samples of N_VCPUS, RATE_HZ a second. The resolver may be
  * busy for a while, so the ring has room for 2 s: between 1 and 4 MiB, and more only where the
- * largest samples need more. Each guest has a ring, and in time all of it is written. With --all
- * most guests are sampled slowly, so most rings are small.
+ * largest samples need more. Each guest has a ring, and in time all bytes of a ring take memory.
+ * With --all most guests are sampled slowly, so most rings are small.
  */
 size_t sampler_ring_bytes(unsigned n_vcpus, double rate_hz);
 

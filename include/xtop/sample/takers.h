@@ -25,7 +25,7 @@
 #define TAKER_XEN    0x7fff /* Xen itself, or nobody: the CPU was idle */
 #define TAKER_OTHERS 0x7ff4 /* domains that have no row of their own */
 
-/* A figure of live time, decayed, and of all time since the start. */
+/* A figure over recent time, which decays, and over all time since the start. */
 struct taken {
 	double live, total;
 };
@@ -34,11 +34,11 @@ struct taken {
 struct taker {
 	uint32_t domid;
 	uint32_t pool;
-	uint32_t weight, cap; /* struct host_schedule; 0: unknown, or none */
-	char name[64];        /* as xenstore has it, cut; not clean; "": none */
-	struct taken share;   /* its share of the guest's steal, 0..1 */
+	uint32_t weight, cap; /* as in struct host_schedule; 0: unknown, or none */
+	char name[64];        /* name in xenstore, cut, not cleaned; "": none */
+	struct taken share;   /* the domain's share of the guest's steal, 0..1 */
 	struct taken error;   /* the share's standard error */
-	struct taken cpus;    /* physical CPUs that it uses anywhere on the host */
+	struct taken cpus;    /* physical CPUs that the domain uses anywhere on the host */
 };
 
 /* A vCPU of the guest. */
@@ -46,17 +46,17 @@ struct taken_vcpu {
 	uint16_t cpu; /* physical CPU at the last look */
 	bool online;
 	uint32_t span_ms;    /* the time that the totals are shares of; at most 49 days */
-	struct taken waited; /* share of its time that it waited, 0..1 */
-	struct taken ran;    /* share of its time that it ran */
+	struct taken waited; /* share of its time in which the vCPU waited, 0..1 */
+	struct taken ran;    /* share of its time in which the vCPU ran, 0..1 */
 	uint64_t longest_ns; /* longest time between looks in which the vCPU waited and never ran */
-	char affinity[TAKERS_CPUS_BYTES]; /* CPUs on which it may run; "": all of the pool */
-	uint32_t by[TAKERS_OF_VCPU];      /* domids that took most, live; UINT32_MAX: no more */
+	char affinity[TAKERS_CPUS_BYTES]; /* CPUs on which the vCPU may run; "": all of the pool */
+	uint32_t by[TAKERS_OF_VCPU];      /* domids that took most lately; UINT32_MAX: no more */
 	double by_share[TAKERS_OF_VCPU];  /* those domains' shares of the vCPU's steal */
 };
 
 /* The guest's cpupool. */
 struct taken_pool {
-	uint32_t id, n_cpus; /* n_cpus 0: Xen does not tell */
+	uint32_t id, n_cpus; /* number and size of the pool; n_cpus 0: Xen does not tell */
 	uint32_t n_idle;     /* CPUs of which less than a tenth was used lately */
 };
 
@@ -65,15 +65,15 @@ struct takers_table {
 	char failure[160]; /* why there are no looks; "": there are */
 	bool gone;         /* the guest has ended */
 	uint64_t looks;
-	uint64_t span_ns;              /* from the first look to the last */
+	uint64_t span_ns;              /* time from the first look to the last */
 	uint64_t cpu_ns;               /* CPU time that the looks took */
 	uint64_t refused;              /* looks that Xen refused */
 	struct host_schedule schedule; /* how Xen schedules the guest */
 	struct taken_pool pool;
-	struct taken steal; /* the part of a vCPU's time that it waited, as a mean of all vCPUs */
+	struct taken steal; /* the part of its time in which a vCPU waited, mean of all vCPUs */
 	uint32_t domid;     /* the guest's number */
 	uint32_t n_takers, n_vcpus;
-	struct taker takers[TAKERS_MAX]; /* by share, the largest live one first */
+	struct taker takers[TAKERS_MAX]; /* sorted by share, the largest live share first */
 	struct taken_vcpu vcpus[GUEST_MAX_VCPUS];
 };
 

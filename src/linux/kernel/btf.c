@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads a BTF blob, a kernel's own description of its types. Without BTF xtop can read no other
- * data of the kernel. Resolver's thread, once for each kernel.
+ * Reads a BTF blob, a kernel's own description of its types. Without BTF xtop can read little other
+ * data of the kernel: in kernels of 32 bits layout_32.c guesses a few members. Resolver's thread,
+ * once for each kernel.
  *
  *   header   0 u16 magic eb9f   2 u8 version 1   3 u8 flags 0   4 u32 header's length
  *            8 u32 type_off  12 type_len  16 str_off  20 str_len  [24 layout_off  28 layout_len]
@@ -151,7 +152,7 @@ static bool btf_read_header(struct btf *btf, const uint8_t *blob, size_t bytes)
 	return btf->strings_bytes && !btf->strings[0] && !btf->strings[btf->strings_bytes - 1];
 }
 
-/* NULL if OFFSET lies outside. The last byte of the strings is a NUL. */
+/* The name at OFFSET; NULL if OFFSET lies outside the strings. The last string ends with a NUL. */
 static const char *btf_name(const struct btf *btf, uint32_t offset)
 {
 	return offset < btf->strings_bytes ? (const char *)btf->strings + offset : NULL;

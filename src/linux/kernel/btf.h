@@ -30,23 +30,23 @@ enum btf_result {
 /* A struct or union to look for. The caller sets the name, btf_init() the other members. */
 struct btf_want {
 	const char *name;
-	unsigned found; /* number of IDS */
+	unsigned found; /* how many elements of ids are set */
 	uint32_t ids[BTF_MAX_SAME_NAMES];
 };
 
 struct btf {
 	const uint8_t *types, *strings, *kinds; /* sections of the caller's blob */
 	uint32_t types_bytes, strings_bytes, kinds_bytes;
-	uint32_t *starts; /* start of type i + 1 in TYPES; owned */
-	uint32_t count;
-	uint32_t steps; /* remaining steps of BTF_MAX_STEPS */
+	uint32_t *starts; /* starts[i] is the offset of type i + 1 in types; owned */
+	uint32_t count;   /* number of types */
+	uint32_t steps;   /* remaining steps of BTF_MAX_STEPS */
 	bool damaged;
 };
 
 struct btf_member {
 	uint32_t type;
 	unsigned width_bits;  /* width of a bitfield; 0 for other members */
-	uint64_t offset_bits; /* from the start of the outermost struct */
+	uint64_t offset_bits; /* distance from the start of the outermost struct */
 };
 
 struct work;

@@ -32,7 +32,7 @@ static struct xtop_error *data_names_decode(struct data_names *names,
 	return error;
 }
 
-/* If memory is out, there are no names. */
+/* Reads the names from the guest. If memory is out, there are no names. */
 static void data_names_read(struct data_names *names)
 {
 	struct kernel_image *image = kernel_image_open(names->guest->memory, names->guest->root);

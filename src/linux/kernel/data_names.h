@@ -12,16 +12,16 @@
 #include "linux/kernel/modules.h"
 #include "xtop/symbol/symbol.h"
 
-/* Zeroed except for GUEST and MODULES, which outlive it. */
+/* The caller zeroes all members but GUEST and MODULES, which outlive the struct. */
 struct data_names {
 	const struct linux_guest *guest;
 	struct modules *modules; /* NULL if only the kernel's own data needs names */
 	struct symtab *tab;      /* NULL before the first request, or if the kernel names no data */
-	bool is_read;
+	bool is_read;            /* the first request has tried to read the names */
 };
 
 void data_names_deinit(struct data_names *names);
-/* Finds the variable that contains ADDRESS. Returns false if none is known. */
+/* Finds the variable that contains ADDRESS. Returns false if no variable is known there. */
 bool data_names_find(struct data_names *names, uint64_t address, struct symtab_entry *entry);
 
 #endif

@@ -8,8 +8,8 @@
  * (Linux include/linux/bpf.h, from 5.7; include/linux/ftrace.h, from 5.10). The parts of a BPF
  * program of several functions are on the list as bpf_prog_TAG_F. The first part is there a second
  * time, under the program's name (seen in 5.10; kernel/bpf/verifier.c jit_subprogs()). A list that
- * has changed is read again as a whole. The length of a list is limited, and a bad pointer ends it.
- * Resolver's thread.
+ * has changed is read again as a whole. The length of a list is limited, and a bad pointer ends the
+ * list. Resolver's thread.
  */
 #include "config.h"
 
@@ -36,7 +36,7 @@ struct code_list {
 	uint64_t hash; /* hash of the list when it was last read; 0 before the first read */
 	size_t n;
 	struct code_piece *pieces; /* pieces that are mapped now; room for CODE_MAX_PIECES */
-	struct image *image;       /* a reference; NULL if nothing is mapped */
+	struct image *image;       /* image of all pieces, a reference; NULL if nothing is mapped */
 };
 
 enum code_kind { CODE_BPF, CODE_FTRACE, N_CODE_KINDS };
@@ -50,7 +50,7 @@ struct generated_code {
 static const struct {
 	enum linux_symbol head;
 	enum layout_member link, start, end;
-	bool end_is_size;
+	bool end_is_size; /* `end` has the size of the piece, not its end */
 	enum layout_member name;
 	const char *fixed_name; /* NULL if each piece has a name of its own */
 	const char *image;
@@ -88,7 +88,7 @@ void generated_code_destroy(struct generated_code *code)
 
 /* --- one piece -------------------------------------------------------------------------------- */
 
-/* The next link; 0 if it cannot be read, or is no kernel pointer. */
+/* The link after LINK; 0 if LINK cannot be read, or has no kernel pointer. */
 static uint64_t code_next(const struct generated_code *code, uint64_t link)
 {
 	uint64_t next = linux_word(code->guest, link);
@@ -154,8 +154,8 @@ static uint64_t code_hash_piece(const struct generated_code *code, enum code_kin
 }
 
 /*
- * Hash of a list. It changes when a piece is added or removed, even if a new piece has the address
- * of an old one.
+ * Hash of a list. The hash changes when a piece is added or removed, even if a new piece has the
+ * address of an old one.
  */
 static uint64_t code_hash(const struct generated_code *code, enum code_kind kind)
 {

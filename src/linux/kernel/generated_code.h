@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Code that a Linux kernel generated while it runs, with the kernel's own names. Resolver's thread.
+ * Code that a Linux kernel generates while it runs, with the kernel's own names. Resolver's thread.
  */
 #ifndef XTOP_LINUX_KERNEL_GENERATED_CODE_H
 #define XTOP_LINUX_KERNEL_GENERATED_CODE_H

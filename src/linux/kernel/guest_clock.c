@@ -15,8 +15,8 @@
  *   monotonic         base + ((cycles - cycle_last) * mult + xtime_nsec >> shift) of tkr_mono
  *   real              monotonic + offs_real          (Linux v6.12 kernel/time/timekeeping.c)
  *
- * The address of the timekeeper: up to 6.12 the variable tk_core, which is an anonymous struct of a
- * sequence number and the timekeeper; from 6.13 on struct tk_data; from 6.17 on timekeeper_data[0].
+ * The timekeeper lies after a sequence number: up to 6.12 in the variable tk_core, an anonymous
+ * struct; from 6.13 on in tk_core, a struct tk_data; from 6.17 on in timekeeper_data[0].
  *
  * The guest may write both structs while they are read. During a write the sequence number is odd,
  * and after the write the number has changed. The bytes of one copy may have been copied in any
@@ -97,7 +97,7 @@ static uint64_t clock_timekeeper_at(const struct layout *layout)
 
 	if (layout_has(layout, TK_DATA_TIMEKEEPER))
 		return layout_offset(layout, TK_DATA_TIMEKEEPER);
-	if (layout_has(layout, SEQCOUNT_SIZEOF)) /* larger with lockdep and for PREEMPT_RT */
+	if (layout_has(layout, SEQCOUNT_SIZEOF)) /* the number is larger with lockdep, PREEMPT_RT */
 		bytes = layout_offset(layout, SEQCOUNT_SIZEOF);
 	return (bytes + 7) & ~7ULL;
 }
@@ -209,7 +209,7 @@ bool guest_clock_read(const struct linux_guest *guest, uint64_t xen_ns, struct o
 	    !clock_read_timekeeper(guest, &keeper) ||
 	    !clock_cycles(guest, &keeper, xen_ns, &cycles))
 		return false;
-	/* XEN_NS may be before the last tick. */
+	/* XEN_NS may be before the last tick: DELTA is negative then. */
 	delta = (cycles - keeper.cycle_last) & keeper.mask;
 	if (delta > keeper.mask / 2)
 		delta |= ~keeper.mask;

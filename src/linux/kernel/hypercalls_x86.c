@@ -11,7 +11,7 @@
  *   PVH, HVM    mov $n, %eax; vmcall; ret                (AMD: vmmcall)
  *
  * (Xen 4.17 arch/x86/pv/hypercall.c, arch/x86/hvm/vmx/vmx.c, arch/x86/hvm/svm/svm.c). The first
- * stub shows which kind it is. Resolver's thread.
+ * stub shows which kind of stubs the page has. Resolver's thread.
  */
 #include "config.h"
 

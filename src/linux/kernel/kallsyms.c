@@ -151,8 +151,9 @@ static void filter_update(struct kallsyms_filter *filter, const struct kallsyms_
 /* --- functions -------------------------------------------------------------------------------- */
 
 /*
- * The tables have no sizes: a function extends to the next symbol. But it does not extend over the
- * padding of up to 2 MiB between sections. The largest function of Debian's 6.12 has 14 KiB.
+ * The tables have no sizes: a function extends to the next symbol. But a function does not extend
+ * over the padding of up to 2 MiB between sections. The largest function of Debian's 6.12 has 14
+ * KiB.
  */
 #define MAX_FUNCTION_BYTES (256U << 10)
 

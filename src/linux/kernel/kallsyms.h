@@ -26,9 +26,9 @@
 #define KALLSYMS_MAX_EXPANDED_BYTES (64U << 20) /* sum of all types and names */
 
 /*
- * Limit for the checks of a search, besides the comparison of one word every 8 bytes. It bounds the
- * search in bytes that were crafted to look like tables. Linux 6.18 with 187,000 symbols needs 3.2
- * million.
+ * Limit for the checks of a search, besides the comparison at every 4 bytes that looks for a
+ * token_index. The limit bounds the search in bytes that were crafted to look like tables. Linux
+ * 6.18 with 187,000 symbols needs 3.2 million.
  */
 #define KALLSYMS_MAX_STEPS LIMIT(16U << 20, 1U << 20)
 
@@ -37,11 +37,11 @@ struct kallsyms_input {
 	uint64_t address; /* guest-virtual address of bytes[0]; page-aligned */
 	const uint8_t *bytes;
 	size_t size_bytes;    /* size of the whole range */
-	size_t present_bytes; /* copied so far */
+	size_t present_bytes; /* number of bytes from the front that were copied so far */
 	/*
 	 * Copies more bytes. Afterwards at least the first UP_TO bytes are present, with zeros for
-	 * missing pages; BYTES may have moved. Returns false if there is no more. The member is
-	 * NULL if everything is present.
+	 * missing pages; BYTES may have moved. Returns false if the range has no more bytes. The
+	 * member is NULL if everything is present.
 	 */
 	bool (*more)(struct kallsyms_input *input, size_t up_to);
 	struct work *work; /* tells when to stop searching; NULL: never */
@@ -58,7 +58,7 @@ struct kallsyms_input {
 	uint64_t head_bytes;           /* most bytes between _text and the executable range */
 	uint64_t image_start;          /* no symbol's address is below this */
 	bool is_short;                 /* a 32-bit kernel: a pointer has 4 bytes */
-	/* Output: number of checks. It may exceed KALLSYMS_MAX_STEPS by the checks of one table. */
+	/* Output: number of checks, at most KALLSYMS_MAX_STEPS plus the checks of one table. */
 	uint64_t steps;
 };
 
@@ -87,15 +87,15 @@ struct kallsyms {
 	bool tables_before; /* addresses lie before the names, up to 6.3 */
 	bool long_lengths;  /* lengths of names are ULEB128, not one byte */
 
-	uint64_t *addresses; /* n, ascending */
-	uint8_t *names;      /* n compressed names */
+	uint64_t *addresses; /* addresses of the n symbols, ascending */
+	uint8_t *names;      /* compressed names of the n symbols */
 	size_t names_bytes;
 
-	char *tokens; /* the strings, followed by KALLSYMS_TOKEN_PADDING bytes */
+	char *tokens; /* the tokens' strings, followed by KALLSYMS_TOKEN_PADDING bytes */
 	uint16_t token_offsets[256];
 	uint16_t token_bytes[256];
 
-	uint64_t marks[KALLSYMS_N_MARKS]; /* addresses; 0 if there is no such symbol */
+	uint64_t marks[KALLSYMS_N_MARKS]; /* addresses of the marks; 0 if there is no such symbol */
 	uint64_t text_end;                /* end of code, as in struct kallsyms_input */
 	struct work *work;                /* tells when to stop decoding; NULL: never */
 };
@@ -139,7 +139,7 @@ struct kallsyms_cursor {
 	size_t at;
 	uint64_t address;
 	char type;        /* the letter that nm uses */
-	const char *name; /* in buffer */
+	const char *name; /* name without the type; points into buffer */
 	size_t name_bytes;
 	char buffer[8 + KALLSYMS_MAX_NAME_BYTES + KALLSYMS_TOKEN_PADDING];
 };
@@ -152,9 +152,9 @@ bool kallsyms_next(const struct kallsyms *kallsyms, struct kallsyms_cursor *curs
 
 struct kallsyms_wanted {
 	const char *name;
-	/* Output: the global symbol with that name, or else the first one. */
-	uint64_t address; /* an address, or a per-cpu value, which may be 0 */
-	char type;        /* '\0' if there is no such symbol */
+	/* Output: the global symbol with that name, or else the first symbol with that name. */
+	uint64_t address; /* address, or per-cpu value, which may be 0 */
+	char type;        /* letter that nm uses; '\0' if there is no such symbol */
 };
 
 /*

@@ -57,8 +57,8 @@ static bool finder_is_text_start(const struct kallsyms_finder *finder, uint64_t 
 }
 
 /*
- * Reads the addresses at AT in ENCODING. Returns false if they do not ascend, or if _text is
- * elsewhere.
+ * Reads the addresses at AT in ENCODING. Returns false if the addresses do not ascend, or if they
+ * do not have _text where the code is.
  */
 static bool finder_read_addresses(struct kallsyms_finder *finder, size_t at,
 				  enum kallsyms_encoding encoding, uint64_t base)

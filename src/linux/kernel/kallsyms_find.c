@@ -18,7 +18,7 @@
  *                (73bbb94466fd) ULEB128 of up to two bytes, which differs from 128 on
  *   markers      u32: offset in names of each 256th name; u64 up to 4.19 (80ffbaa5b1bd)
  *   seqs         n times 3 bytes, for a while 4: indices by name. From 6.2, and in stable kernels
- *                of 6.1. Not used here
+ *                of 6.1. This search does not use them
  *   token_table  256 strings with their NULs. Characters that occur in names stand for
  *                themselves; digits always do
  *   token_index  256 u16: offset in token_table of each string
@@ -80,8 +80,8 @@ static bool finder_check_token(const struct kallsyms_finder *finder, unsigned to
 }
 
 /*
- * Reads the offsets, which must ascend; no string may be empty. The index does not contain the last
- * length.
+ * Reads the tokens' offsets, which must ascend; no string may be empty. The index does not tell the
+ * length of the last string.
  */
 static bool finder_read_token_index(struct kallsyms_finder *finder)
 {
@@ -101,7 +101,7 @@ static bool finder_read_token_index(struct kallsyms_finder *finder)
 	return finder_spend(finder, N_TOKENS);
 }
 
-/* Checks the table, which must end where the index begins, except for padding. */
+/* Checks the token table, which must end where the index begins, except for padding. */
 static bool finder_check_token_table(struct kallsyms_finder *finder)
 {
 	const uint8_t *bytes = finder->input->bytes;
@@ -133,8 +133,8 @@ static bool finder_check_token_table(struct kallsyms_finder *finder)
 /* --- names ------------------------------------------------------------------------------------ */
 
 /*
- * Sets the mark for the name with INDEX, if it is one of the marks, which have 6, 7 or 11
- * characters.
+ * Sets the mark of the symbol with INDEX, if the symbol is one of the marks. With their types the
+ * names of marks have 6, 7 or 11 characters.
  */
 static void finder_update_marks(struct kallsyms_finder *finder, uint32_t index,
 				const uint8_t *tokens, unsigned n_tokens)
@@ -160,7 +160,9 @@ static void finder_update_marks(struct kallsyms_finder *finder, uint32_t index,
 			finder->mark_indices[mark] = index;
 }
 
-/* Reads the length at *ATP, and moves *ATP past it. Returns 0 if no name can begin there. */
+/*
+ * Reads the length at *ATP, and moves *ATP past the length. Returns 0 if no name can begin there.
+ */
 static unsigned finder_name_length(const struct kallsyms_finder *finder, size_t *atp)
 {
 	const uint8_t *bytes = finder->input->bytes;
@@ -174,7 +176,7 @@ static unsigned finder_name_length(const struct kallsyms_finder *finder, size_t 
 	return length > KALLSYMS_MAX_NAME_BYTES || length > finder->markers - *atp ? 0 : length;
 }
 
-/* Walks all names. Returns false if they miss a marker or do not end at the markers. */
+/* Walks all names. Returns false if the names miss a marker or do not end at the markers. */
 static bool finder_walk_names(struct kallsyms_finder *finder)
 {
 	const uint8_t *bytes = finder->input->bytes;
@@ -273,7 +275,7 @@ static unsigned finder_count_markers(struct kallsyms_finder *finder, size_t at, 
 
 /*
  * Moves *ATP down to the next aligned 0, which may be the first marker. Returns false if there is
- * none down to LOWEST.
+ * no aligned 0 down to LOWEST.
  */
 static bool finder_next_zero(struct kallsyms_finder *finder, size_t *atp, size_t lowest)
 {
@@ -290,7 +292,7 @@ static bool finder_next_zero(struct kallsyms_finder *finder, size_t *atp, size_t
 	return !word && !finder_spent(finder);
 }
 
-/* Tries markers from the token table downwards; seqs may lie between them. */
+/* Tries markers from the token table downwards; seqs may lie between markers and token table. */
 static struct xtop_error *finder_try_markers(struct kallsyms_finder *finder, bool *foundp)
 {
 	size_t most = KALLSYMS_MAX_SYMBOLS * (size_t)MAX_SEQ_BYTES + MAX_MARKERS * 8 + 8;
@@ -323,9 +325,10 @@ static struct xtop_error *finder_try_token_index(struct kallsyms_finder *finder,
 }
 
 /*
- * Moves *ATP to the next place where a token_index may begin. In token_index the words at '0' and
- * at '4' differ by 8 in each quarter. Returns false if no such place is present, or if the work is
- * over. Searching the rest of a table of 16 MiB would take up to 100 ms.
+ * Moves *ATP to the next place where a token_index may begin. In a token_index the offset of '4' is
+ * by 8 larger than the offset of '0', and so on to '7' and '3': each digit has a string of 2 bytes.
+ * Returns false if no such place is present, or if the work is over. The search asks the work in
+ * between, because searching the rest of a table of 16 MiB would take up to 100 ms.
  */
 static bool finder_next_token_index(const struct kallsyms_finder *finder, size_t *atp)
 {

@@ -17,7 +17,7 @@
 /* All positions are offsets in the input's bytes, because the bytes may move. */
 struct kallsyms_finder {
 	struct kallsyms_input *input;
-	struct kallsyms *out; /* receives the positions of tokens, encoding, flags and marks */
+	struct kallsyms *out; /* result: receives positions of tokens, encoding, flags and marks */
 	size_t align;         /* alignment of every table: 8 or 4 */
 	size_t token_index, token_table;
 	size_t markers;
@@ -96,7 +96,7 @@ static inline bool finder_spend(struct kallsyms_finder *finder, uint64_t steps)
 	return !finder_spent(finder);
 }
 
-/* Reads the addresses of all names (kallsyms_addresses.c). Returns false if they are not found. */
+/* Reads the addresses of all names (kallsyms_addresses.c). Returns false if none are found. */
 bool finder_find_addresses(struct kallsyms_finder *finder);
 
 #endif

@@ -19,14 +19,14 @@
 #include "xtop/base/types.h"
 
 #define PROBE_STEP_BYTES                                                                           \
-	(256U << 10) /* distance of the pages that are read: Debian's names have 1.3 MB and more */
-#define PROBE_FINE_BYTES  (32U << 10) /* distance for small kernels: 5,000 names have 50 KB */
+	(256U << 10) /* distance between pages that are read: Debian's names have 1.3 MB and more */
+#define PROBE_FINE_BYTES  (32U << 10) /* distance in small kernels: 5,000 names have 50 KB */
 #define PROBE_FINE_END    (4U << 20)  /* the data of small kernels ends before this */
 #define PROBE_MAX_START   128
 #define PROBE_MIN_LENGTH  2  /* a type and a character, unless one token contains both */
 #define PROBE_MIN_ENTRIES 80 /* least number of entries in a page; most pages have about 400 */
 
-/* Size of the entry at AT; 0 if there can be none. A length of over 127 takes two bytes. */
+/* Size of the entry at AT; 0 if no entry can be there. A length of over 127 takes two bytes. */
 static size_t probe_entry_bytes(const uint8_t *page, size_t at)
 {
 	unsigned length = page[at], high;
@@ -52,7 +52,7 @@ static bool probe_walk(const uint8_t *page, size_t at)
 
 enum probe_result { PROBE_OTHER, PROBE_NAMES, PROBE_ABSENT };
 
-/* Reads the page at offset AT, and guesses whether it has names. */
+/* Reads the page at offset AT, and guesses whether the page has names. */
 static enum probe_result probe_read_page(const struct kallsyms_probe *probe, size_t at)
 {
 	uint8_t page[GUEST_PAGE_SIZE];

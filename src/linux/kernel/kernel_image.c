@@ -4,14 +4,15 @@
  * (arch.h), wherever randomisation moves it:
  *
  *     text    r-x
- *     rodata  r--   the largest range that is neither writable nor executable; it has kallsyms
+ *     rodata  r--   the largest range that is neither writable nor executable; kallsyms is there
  *     data    rw-   with holes where boot code was
  *
- * So the page tables alone tell where to search. kallsyms.c checks its results itself, and so tells
- * whether the image is Linux. A kernel that boots or runs with rodata=off has not sealed its image:
- * all of the image is one writable and executable range (seen in 5.10 to 7.3). That range begins
- * with the text, and is searched instead of rodata. Under page-table isolation a vCPU in user mode
- * runs on tables that lack the kernel: then the kernel's tables of the same process are used.
+ * So the page tables alone tell where to search. kallsyms_find() checks the tables that it finds,
+ * so its result also tells whether the image is Linux. A kernel that boots or runs with rodata=off
+ * has not sealed its image: all of the image is one writable and executable range (seen in 5.10 to
+ * 7.3). That range begins with the text, and is searched instead of rodata. Under page-table
+ * isolation a vCPU in user mode runs on tables that lack the kernel: then the kernel's tables of
+ * the same process are used.
  *
  * Resolver's thread.
  */
@@ -54,7 +55,7 @@ static bool image_copy_more(struct kallsyms_input *input, size_t up_to)
 	return true;
 }
 
-/* Copies the bytes from FROM on that were left out. */
+/* Copies the bytes from FROM up to the first byte that was copied before. */
 static bool image_copy_front(struct kallsyms_input *input, size_t from)
 {
 	const struct kernel_image *image = input->context;
@@ -77,7 +78,7 @@ static bool image_read_page(void *context, size_t at, uint8_t *page)
 			   GUEST_PAGE_SIZE) == GUEST_PAGE_SIZE;
 }
 
-/* Searches from the first names on. If nothing is found there, searches everything. */
+/* Searches from the page with the first name on. If nothing is found there, searches everything. */
 static void image_find(struct kallsyms_input *input, struct kallsyms **kallsymsp)
 {
 	const struct kallsyms_probe probe = {
@@ -97,7 +98,10 @@ static void image_find(struct kallsyms_input *input, struct kallsyms **kallsymsp
 	error_destroy(kallsyms_find(input, kallsymsp));
 }
 
-/* The first executable range. If modules lie beside the image, the largest executable range. */
+/*
+ * Returns the first executable range. If modules lie beside the image, returns the largest
+ * executable range.
+ */
 static const struct memory_range *image_text(const struct kernel_image *image)
 {
 	const struct memory_range *best = NULL;

@@ -13,10 +13,12 @@
  *                             2^size_bits is the place. The block has a word with the descriptor's
  *                             id, the text, and padding. A block that would cross the end of the
  *                             ring begins at the ring's start instead, and `begin` still tells
- *                             where it would have begun. Odd positions: there is no block. If both
- *                             are 3, the message is an empty line; otherwise the text was lost
+ *                             where the block would have begun. If both positions are odd, there is
+ *                             no block: if both are 3, the message is an empty line; otherwise the
+ *                             text was lost
  *
- * A committed message may still be continued. It is shown, because the kernel may have died there.
+ * The kernel may still continue a committed message. Such a message is shown nevertheless, because
+ * the kernel may have died before it continued the message.
  *
  * All data is hostile, and the guest may go on writing. So each text is copied, and is used only if
  * its descriptor is unchanged afterwards. The numbers of messages, bytes and lines have limits.
@@ -51,10 +53,10 @@ static const enum layout_member log_members[] = {
 
 struct log_ring {
 	const struct linux_guest *guest;
-	uint64_t descs, infos, data; /* addresses */
+	uint64_t descs, infos, data; /* addresses of the three arrays */
 	uint64_t head_id, tail_id;
-	uint64_t n_descs;            /* a power of 2 */
-	uint64_t data_bytes;         /* a power of 2 */
+	uint64_t n_descs;            /* number of descriptors, a power of 2 */
+	uint64_t data_bytes;         /* size of the array at data, a power of 2 */
 };
 
 struct log_block {
@@ -127,9 +129,9 @@ static bool log_is_there(uint64_t state, uint64_t id)
 }
 
 /*
- * Reads descriptor ID. Returns true if a message is there. *GONE tells that the kernel has given up
- * its text, as it does with the oldest messages. log_can_read() has checked that all members lie in
- * their structs.
+ * Reads descriptor ID. Returns true if a message is there. *GONE tells whether the kernel has given
+ * up the message's text, as the kernel does with the oldest messages. log_can_read() has checked
+ * that all members lie in their structs.
  */
 static bool log_read_desc(const struct log_ring *ring, uint64_t id, struct log_block *block,
 			  bool *gone)
@@ -151,7 +153,10 @@ static bool log_read_desc(const struct log_ring *ring, uint64_t id, struct log_b
 	return true;
 }
 
-/* Reads the state from guest memory, not from the copy that log_read_desc() has used. */
+/*
+ * Whether message ID is still there. Reads the state from guest memory, not from the copy that
+ * log_read_desc() has used.
+ */
 static bool log_is_still_there(const struct log_ring *ring, uint64_t id)
 {
 	const struct linux_guest *guest = ring->guest;
@@ -206,7 +211,7 @@ static bool log_find_block(const struct log_ring *ring, const struct log_block *
 }
 
 /*
- * Appends the text of message ID to LOG. Returns false if it cannot be read, or has been
+ * Appends the text of message ID to LOG. Returns false if the text cannot be read, or has been
  * overwritten.
  */
 static bool log_read_text(const struct log_ring *ring, uint64_t id, const struct log_block *block,
@@ -256,7 +261,7 @@ static bool log_add_lines(struct os_log *log, size_t at, uint64_t time_ns)
 	}
 }
 
-/* Returns false if there is no room for message ID, and so none for older messages. */
+/* Appends message ID to LOG. Returns false if there is no room for it and for older messages. */
 static bool log_add_message(const struct log_ring *ring, uint64_t id, struct os_log *log)
 {
 	size_t at = log->text_bytes, lines = log->n_lines;

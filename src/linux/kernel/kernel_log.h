@@ -9,7 +9,7 @@
 
 #define KERNEL_LOG_MAX_LOOKS (LIMIT(1U << 20, 1U << 8))   /* descriptors that are read */
 #define KERNEL_LOG_MAX_TEXT  (LIMIT(16U << 20, 1U << 12)) /* bytes of text that are kept */
-#define KERNEL_LOG_MAX_LINES (LIMIT(1U << 19, 1U << 8))
+#define KERNEL_LOG_MAX_LINES (LIMIT(1U << 19, 1U << 8))   /* lines that are kept */
 
 /*
  * Reads the whole log, newest message first, so that the limits leave out the oldest messages. LOG

@@ -19,10 +19,10 @@
 #define LAYOUT_MAX_STRUCTS 64
 
 enum layout_what {
-	LAYOUT_BYTES, /* offset of a member */
-	LAYOUT_BITS,
-	LAYOUT_WIDTH,
-	LAYOUT_SIZEOF,
+	LAYOUT_BYTES,  /* offset of a member in bytes */
+	LAYOUT_BITS,   /* offset of a bitfield in bits */
+	LAYOUT_WIDTH,  /* width of a bitfield in bits */
+	LAYOUT_SIZEOF, /* size of a struct in bytes */
 };
 
 struct layout_entry {
@@ -53,8 +53,9 @@ static uint32_t layout_version(void)
 }
 
 /*
- * Lists each struct of the table once in WANTS, and sets STRUCTS to the number of each entry's
- * struct. Most entries belong to the same struct as the entry before.
+ * Lists each struct of the table once in WANTS. Sets STRUCTS[i] to the index in WANTS of the struct
+ * to which the table's entry i belongs. Most entries belong to the struct of the entry before, so
+ * the search for a struct begins with the last one.
  */
 static size_t layout_wants(struct btf_want *wants, uint8_t *structs)
 {
@@ -123,7 +124,7 @@ static bool layout_read_member(struct btf *btf, const struct layout_entry *entry
 	return false;
 }
 
-/* The number of ENTRY in the struct TYPE; -1 if it is missing or cannot be right. */
+/* ENTRY's number in the struct TYPE; -1 if the number is missing or cannot be right. */
 static int32_t layout_value(struct btf *btf, const struct layout_entry *entry, uint32_t type)
 {
 	struct btf_member member;

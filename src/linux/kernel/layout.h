@@ -32,7 +32,7 @@ enum layout_member {
 
 /*
  * Plain data that can be written to a file, and read back on the same machine: layout_check() tells
- * whether this program wrote it. It does not identify its kernel.
+ * whether this program wrote the data. The data does not identify the kernel.
  */
 struct layout {
 	uint32_t version;
@@ -45,7 +45,7 @@ struct work;
 enum btf_result layout_from_btf(const uint8_t *blob, size_t bytes, struct work *work,
 				struct layout *layout);
 bool layout_check(const struct layout *layout);
-/* Sets LAYOUT to one without members, as long as the kernel is unknown. */
+/* Sets LAYOUT to a layout without members, which a guest has until its kernel is known. */
 void layout_init(struct layout *layout);
 
 static inline bool layout_has(const struct layout *layout, enum layout_member member)
@@ -65,13 +65,13 @@ static inline unsigned layout_offset_or(const struct layout *layout, enum layout
 	return layout_has(layout, member) ? layout_offset(layout, member) : otherwise;
 }
 
-/* The first of the N MEMBERS that is missing; LAYOUT_MEMBERS if none is. */
+/* The first of the N MEMBERS that is missing; LAYOUT_MEMBERS if no member is missing. */
 enum layout_member layout_missing(const struct layout *layout, const enum layout_member *members,
 				  size_t n);
 /* Whether LAYOUT has all members of MEMBERS, an array. */
 #define layout_has_all(layout, members)                                                            \
 	(layout_missing(layout, members, sizeof(members) / sizeof((members)[0])) == LAYOUT_MEMBERS)
-/* Name of the struct with MEMBER, such as "dentry". Tests and fuzzers make structs with it. */
+/* Name of the struct with MEMBER, such as "dentry". Tests and fuzzers use it to build structs. */
 const char *layout_struct(enum layout_member member);
 
 #endif

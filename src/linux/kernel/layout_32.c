@@ -9,11 +9,11 @@
  *   group_leader
  *
  * The members at the front of a task_struct: `stack` is the first pointer to a multiple of a
- * stack's size, and `flags` is the second word after it. On Arm thread_info comes first. It has
- * the task's kernel registers from the last time that it slept, and its user registers. There the
- * stack is the one that cpu_context_save.sp points into, and an address of code follows that
- * pointer. All offsets are accepted if they are consistent for the task that runs now: its parents
- * and its leader are tasks, and the leader leads itself.
+ * stack's size, and `flags` is the second word after it. On Arm thread_info comes first.
+ * thread_info has the task's kernel registers from the last time that the task slept, and the
+ * task's user registers. On Arm the stack is the one into which cpu_context_save.sp points, and an
+ * address of code follows that pointer. All offsets are accepted if they are consistent for the
+ * task that runs now: the task's parents and its leader are tasks, and the leader leads itself.
  *
  * Resolver's thread.
  */
@@ -26,8 +26,8 @@
 
 #define TASK_NAME_BYTES  16
 #define TASK_PID_MAX     (4U << 20) /* Linux PID_MAX_LIMIT, include/linux/threads.h */
-#define TASK_FRONT_BYTES 64         /* `stack` lies within, except on Arm */
-#define TASK_INFO_BYTES  1024       /* `stack` lies within on Arm, after thread_info */
+#define TASK_FRONT_BYTES 64         /* bytes of a task that have `stack`, except on Arm */
+#define TASK_INFO_BYTES  1024       /* bytes of a task that have thread_info and `stack` on Arm */
 #define WORD             4
 
 /* --- the running task ------------------------------------------------------------------------- */
@@ -50,7 +50,7 @@ struct task_32 {
 	struct layout_32_names names;
 };
 
-/* The word of the task at OFFSET; 0 if it cannot be read. */
+/* The word of the task at OFFSET; 0 if the word cannot be read. */
 static uint64_t task_word(const struct task_32 *task, uint32_t offset)
 {
 	return linux_word(task->guest, task->address + offset);
@@ -66,7 +66,7 @@ static bool task_is_name(const char name[TASK_NAME_BYTES])
 	return n > 0 && n < TASK_NAME_BYTES;
 }
 
-/* Whether ADDRESS has a name and a pid at the offsets in TASK. */
+/* Whether a task is at ADDRESS: a name and a pid are at the offsets in TASK. */
 static bool task_is_other(const struct task_32 *task, uint64_t address)
 {
 	const struct linux_guest *guest = task->guest;
@@ -116,7 +116,10 @@ static bool task_is_stack(const struct task_32 *task, uint64_t word)
 	return linux_is_kernel_of(task->guest, word) && word % STACK_32_BYTES == 0;
 }
 
-/* Whether one of the first words points into the stack at START, and an address of code follows. */
+/*
+ * Whether one of the task's first words points into the stack at START, and the next word is an
+ * address of code.
+ */
 static bool task_has_slept_on(const struct task_32 *task, uint64_t start)
 {
 	for (uint32_t offset = 0; offset < TASK_FRONT_BYTES; offset += WORD)

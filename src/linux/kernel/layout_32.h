@@ -9,13 +9,13 @@
 #define STACK_32_BYTES 8192
 
 /*
- * The running task of CPU 0; 0 if unknown. GUEST has its root, LINUX_CURRENT_TASK and
+ * The running task of CPU 0; 0 if unknown. Precondition: GUEST has its root, LINUX_CURRENT_TASK and
  * LINUX_PER_CPU_OFFSET.
  */
 uint64_t layout_32_read_current(const struct linux_guest *guest);
 /*
  * Sets TASK_COMM, TASK_PID, TASK_TGID, TASK_GROUP_LEADER, TASK_STACK, TASK_FLAGS and
- * IRQ_STACK_SIZEOF of LAYOUT. Returns false and leaves *LAYOUT untouched if they are not found.
+ * IRQ_STACK_SIZEOF of LAYOUT. Returns false and leaves *LAYOUT untouched if one is not found.
  */
 bool layout_32_find(const struct linux_guest *guest, struct layout *layout);
 
@@ -24,13 +24,13 @@ bool layout_32_find(const struct linux_guest *guest, struct layout *layout);
 #define LAYOUT_32_CODE_BYTES 256   /* bytes of dump_stack_print_info() that are read */
 #define LAYOUT_32_TASK_BYTES 32768 /* upper limit for the size of a task_struct */
 
-/* Offsets in task_struct. */
+/* Offsets of two members of task_struct. */
 struct layout_32_names {
 	uint32_t comm, pid;
 };
 /*
  * Finds the members of the running task that dump_stack_print_info() prints: "PID: %d Comm: %.20s".
- * Returns false if they are not found.
+ * Returns false if name or pid is not found.
  */
 bool layout_i386_read_code(const struct linux_guest *guest, struct layout_32_names *names);
 bool layout_arm32_read_code(const struct linux_guest *guest, struct layout_32_names *names);

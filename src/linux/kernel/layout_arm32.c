@@ -6,8 +6,9 @@
  *   e280 0000 + n << 16 + r << 12 + imm   add  r, rn, #imm: 8 bits, rotated by twice the upper 4
  *   e590 0000 + n << 16 + r << 12 + imm   ldr  r, [rn, #imm]
  *
- * (Arm ARM DDI 0487J.a §F5.1, §G8.2.153.) The name is added, and the pid is loaded, from farther in
- * the task than thread_info's number of the CPU. Resolver's thread.
+ * (Arm ARM DDI 0487J.a §F5.1, §G8.2.153.) `add` computes the address of the name, and `ldr` loads
+ * the pid. Another `ldr` loads thread_info.cpu, whose offset is smaller than the pid's. So the
+ * largest offset is the pid's. Resolver's thread.
  */
 #include "config.h"
 
@@ -24,7 +25,9 @@ static uint32_t code_immediate(uint32_t word)
 	return by ? value >> by | value << (32 - by) : value;
 }
 
-/* Up to the first call, only one register has `current`. */
+/*
+ * The last `mrc` tells which register has `current`. Up to the first call no other has `current`.
+ */
 bool layout_arm32_read_code(const struct linux_guest *guest, struct layout_32_names *names)
 {
 	uint32_t words[CODE_WORDS], current = CODE_REGS;

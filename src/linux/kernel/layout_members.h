@@ -11,6 +11,8 @@
  *     BYTES   size of the member where readers depend on it; 0 if any size will do. A member of
  *             another size has another meaning under the old name, and counts as missing
  *
+ * Comments with "from" and "up to" say which versions of Linux have a member.
+ *
  * Names that changed, and in which version of Linux:
  *
  *   mm_struct    mmap > mm_mt 6.1, d4af56c5c7c6, 763ecb035029; mm_lock_seq 6.4, 5e31275cc997
@@ -26,8 +28,8 @@
  *   kernfs_node  parent > __parent 6.15, 633488947ef6
  *   task_struct  state > __state 5.14, 2f064a59a11f; pid_links 4.19, 2c4704756cab;
  *                cpu > thread_info.cpu 5.16, bcf9033e5449; on_cpu is one byte in 7.3, four in 6.18
- *   mount        mnt_instance, a list_head > mnt_next_for_sb, a pointer; the same for s_mounts of
- *                super_block: before 7.3
+ *   mount        mnt_instance, a list_head > mnt_next_for_sb, a pointer: before 7.3
+ *   super_block  s_mounts, a list_head > s_mounts, a pointer: before 7.3
  *   rt_mutex     owner > rtmutex.owner 5.15, 830e6acc8a1c
  */
 
@@ -44,7 +46,7 @@ MEMBER(TASK_FLAGS, BYTES, "task_struct", "flags", 4)
 MEMBER(TASK_GROUP_LEADER, BYTES, "task_struct", "group_leader", 8)
 MEMBER(TASK_REAL_PARENT, BYTES, "task_struct", "real_parent", 8)
 MEMBER(TASK_START_TIME, BYTES, "task_struct", "start_time", 8)
-/* number of exec() calls: 4 bytes up to 5.6, then 8 */
+/* number of the task's exec() calls: 4 bytes up to 5.6, then 8 */
 MEMBER(TASK_SELF_EXEC_ID, BYTES, "task_struct", "self_exec_id", 0)
 MEMBER(TASK_THREAD_PID, BYTES, "task_struct", "thread_pid", 8)
 
@@ -53,8 +55,9 @@ MEMBER(TASK_THREAD_PID, BYTES, "task_struct", "thread_pid", 8)
 MEMBER(TASK_STATE, BYTES, "task_struct", "__state|state", 0)
 MEMBER(TASK_EXIT_STATE, BYTES, "task_struct", "exit_state", 4)
 MEMBER(TASK_ON_CPU, BYTES, "task_struct", "on_cpu", 0)
-MEMBER(TASK_SWITCHES, BYTES, "task_struct", "nvcsw", 8) /* nvcsw: the task gave up its CPU */
-/* nivcsw: the scheduler took the CPU from the task */
+/* how often the task gave up its CPU */
+MEMBER(TASK_SWITCHES, BYTES, "task_struct", "nvcsw", 8)
+/* how often the scheduler took the CPU from the task */
 MEMBER(TASK_PREEMPTIONS, BYTES, "task_struct", "nivcsw", 8)
 /* ns that the task waited for a CPU */
 MEMBER(TASK_RUN_DELAY, BYTES, "task_struct", "sched_info.run_delay", 8)
@@ -64,7 +67,7 @@ MEMBER(TASK_LAST_QUEUED, BYTES, "task_struct", "sched_info.last_queued", 8)
 MEMBER(TASK_RUN_SUM, BYTES, "task_struct", "se.sum_exec_runtime", 8) /* ns that the task ran */
 /* ns that the task had run when it last got a CPU */
 MEMBER(TASK_RUN_SUM_THEN, BYTES, "task_struct", "se.prev_sum_exec_runtime", 8)
-/* kernel stack pointer while it is on no CPU */
+/* kernel stack pointer while the task is on no CPU */
 MEMBER(TASK_SP, BYTES, "task_struct", "thread.sp|thread.cpu_context.sp", 8)
 /* arm64: the registers that the task switch has saved */
 MEMBER(TASK_CONTEXT, BYTES, "task_struct", "thread.cpu_context", 104)
@@ -79,9 +82,9 @@ MEMBER(TASK_CPU, BYTES, "task_struct", "thread_info.cpu|cpu", 4)
 
 /* --- locks that tasks wait for ---------------------------------------------------------------- */
 
-/* lock | kind, from 6.16: see src/linux/lock_finder.c */
+/* address of the lock that the task waits for | the lock's kind, from 6.16: lock_finder.c */
 MEMBER(TASK_BLOCKER, BYTES, "task_struct", "blocker", 8)
-/* mutex, from about 6.17: see src/linux/lock_finder.c */
+/* the mutex that the task waits for, from about 6.17: see src/linux/lock_finder.c */
 MEMBER(TASK_BLOCKED_ON, BYTES, "task_struct", "blocked_on", 8)
 MEMBER(TASK_PI_BLOCKED_ON, BYTES, "task_struct", "pi_blocked_on", 8) /* rt_mutex_waiter */
 MEMBER(MUTEX_OWNER, BYTES, "mutex", "owner", 8)
@@ -96,22 +99,24 @@ MEMBER(RWSEM_WAITER_LIST, BYTES, "rwsem_waiter", "list", 16)
 MEMBER(SEMAPHORE_WAIT_LIST, BYTES, "semaphore", "wait_list", 16)
 MEMBER(SEMAPHORE_WAITER_TASK, BYTES, "semaphore_waiter", "task", 8)
 MEMBER(SEMAPHORE_WAITER_LIST, BYTES, "semaphore_waiter", "list", 16)
-/* task, from 6.16, with CONFIG_DETECT_HUNG_TASK_BLOCKER */
+/* the last task that got the semaphore: from 6.16, with CONFIG_DETECT_HUNG_TASK_BLOCKER */
 MEMBER(SEMAPHORE_LAST_HOLDER, BYTES, "semaphore", "last_holder", 8)
 MEMBER(PERCPU_RWSEM_WAIT_LIST, BYTES, "percpu_rw_semaphore", "waiters.head", 16)
-/* task that waits for the last readers to go */
+/* the task that waits for the last readers to go */
 MEMBER(PERCPU_RWSEM_WRITER, BYTES, "percpu_rw_semaphore", "writer.task", 8)
-MEMBER(PERCPU_RWSEM_BLOCK, BYTES, "percpu_rw_semaphore", "block", 4) /* 1: a writer has closed it */
+/* 1: a writer keeps new readers out */
+MEMBER(PERCPU_RWSEM_BLOCK, BYTES, "percpu_rw_semaphore", "block", 4)
 MEMBER(WAIT_ENTRY_LIST, BYTES, "wait_queue_entry", "entry", 16)
 MEMBER(WAIT_ENTRY_TASK, BYTES, "wait_queue_entry", "private", 8)
 MEMBER(RT_MUTEX_OWNER, BYTES, "rt_mutex", "rtmutex.owner|owner", 8)
 MEMBER(RT_MUTEX_WAITER_LOCK, BYTES, "rt_mutex_waiter", "lock", 8)
 MEMBER(MM_MMAP_LOCK, BYTES, "mm_struct", "mmap_lock", 0)
-MEMBER(MM_OWNER, BYTES, "mm_struct", "owner", 8) /* task_struct, with CONFIG_MEMCG */
+/* the task that owns the address space, with CONFIG_MEMCG */
+MEMBER(MM_OWNER, BYTES, "mm_struct", "owner", 8)
 MEMBER(INODE_RWSEM, BYTES, "inode", "i_rwsem", 0)
-/* in its i_data: protects the mappings of the file */
+/* lock of the file's mappings, in the inode's i_data */
 MEMBER(INODE_MMAP_RWSEM, BYTES, "inode", "i_data.i_mmap_rwsem", 0)
-/* in its i_data, from 5.15 */
+/* lock against invalidation of the file's cached pages, in the inode's i_data; from 5.15 */
 MEMBER(INODE_INVALIDATE_LOCK, BYTES, "inode", "i_data.invalidate_lock", 0)
 MEMBER(INODE_DATA, BYTES, "inode", "i_data", 0) /* the address_space inside the inode */
 MEMBER(INODE_DENTRIES, BYTES, "inode", "i_dentry", 8) /* hlist_head */
@@ -122,7 +127,7 @@ MEMBER(UPID_NS, BYTES, "upid", "ns", 8)
 /* --- containers ------------------------------------------------------------------------------- */
 
 MEMBER(PID_LEVEL, BYTES, "pid", "level", 4)
-/* upid[level + 1]: the last element has the pid that the process itself sees */
+/* array upid[level + 1]: the last element has the pid that the process itself sees */
 MEMBER(PID_NUMBERS, BYTES, "pid", "numbers", 0)
 MEMBER(UPID_SIZEOF, SIZEOF, "upid", "", 0)
 MEMBER(UPID_NR, BYTES, "upid", "nr", 4)
@@ -137,9 +142,10 @@ MEMBER(MM_TOTAL_VM, BYTES, "mm_struct", "total_vm", 8)
 MEMBER(MM_LOCK_SEQ, BYTES, "mm_struct", "mm_lock_seq", 0)
 MEMBER(MM_VDSO, BYTES, "mm_struct", "context.vdso", 8)
 MEMBER(MM_VDSO_IMAGE, BYTES, "mm_struct", "context.vdso_image", 8)
-MEMBER(VDSO_IMAGE_DATA, BYTES, "vdso_image", "data", 8) /* in the kernel's memory: the ELF file */
+/* address of the vDSO's ELF file in the kernel's memory */
+MEMBER(VDSO_IMAGE_DATA, BYTES, "vdso_image", "data", 8)
 MEMBER(VDSO_IMAGE_SIZE, BYTES, "vdso_image", "size", 8)
-MEMBER(MM_ARG_START, BYTES, "mm_struct", "arg_start", 8) /* the command line */
+MEMBER(MM_ARG_START, BYTES, "mm_struct", "arg_start", 8) /* start of the command line */
 MEMBER(MM_ARG_END, BYTES, "mm_struct", "arg_end", 8)
 MEMBER(MM_START_STACK, BYTES, "mm_struct", "start_stack", 8)
 MEMBER(MM_START_BRK, BYTES, "mm_struct", "start_brk", 8)
@@ -160,7 +166,7 @@ MEMBER(VMA_FILE, BYTES, "vm_area_struct", "vm_file", 8)
 MEMBER(FILE_PATH, BYTES, "file", "f_path|__f_path", 16)
 MEMBER(FILE_INODE, BYTES, "file", "f_inode", 8)
 MEMBER(FILE_MODE, BYTES, "file", "f_mode", 4)
-/* follows a FILE_MODE with FMODE_BACKING: overlayfs, from 6.7 */
+/* the path that the user opened: overlayfs, from 6.7, if FILE_MODE has FMODE_BACKING */
 MEMBER(BACKING_FILE_USER_PATH, BYTES, "backing_file", "user_path", 16)
 MEMBER(PATH_MNT, BYTES, "path", "mnt", 8)
 MEMBER(PATH_DENTRY, BYTES, "path", "dentry", 8)
@@ -168,7 +174,7 @@ MEMBER(DENTRY_PARENT, BYTES, "dentry", "d_parent", 8)
 MEMBER(DENTRY_NAME, BYTES, "dentry", "d_name.name|__d_name.name", 8)
 MEMBER(DENTRY_NAME_LEN, BYTES, "dentry", "d_name.len|__d_name.len", 4)
 MEMBER(DENTRY_INODE, BYTES, "dentry", "d_inode", 8)
-/* NULL: unhashed, the file was deleted */
+/* NULL after the file was deleted: the dentry is not hashed any more */
 MEMBER(DENTRY_HASH_PPREV, BYTES, "dentry", "d_hash.pprev", 8)
 MEMBER(DENTRY_CHILDREN, BYTES, "dentry", "d_children", 8) /* hlist_head, from 6.8 */
 MEMBER(DENTRY_SIB, BYTES, "dentry", "d_sib", 16)
@@ -197,7 +203,7 @@ MEMBER(INODE_INO, BYTES, "inode", "i_ino", 8)
 MEMBER(INODE_MAPPING, BYTES, "inode", "i_mapping", 8)
 MEMBER(INODE_GENERATION, BYTES, "inode", "i_generation", 4)
 MEMBER(INODE_MTIME_SEC, BYTES, "inode", "i_mtime_sec|__i_mtime.tv_sec|i_mtime.tv_sec", 8)
-/* 8 bytes up to 6.10, then 4: the lower half is enough */
+/* 8 bytes up to 6.10, then 4: readers read 4 bytes */
 MEMBER(INODE_MTIME_NSEC, BYTES, "inode", "i_mtime_nsec|__i_mtime.tv_nsec|i_mtime.tv_nsec", 0)
 MEMBER(MAPPING_PAGES, BYTES, "address_space", "i_pages", 0)
 MEMBER(XARRAY_HEAD, BYTES, "xarray", "xa_head", 8)
@@ -214,7 +220,7 @@ MEMBER(MODULE_LIST, BYTES, "module", "list", 16)
 MEMBER(MODULE_NAME, BYTES, "module", "name", 0)
 MEMBER(MODULE_CORE_BASE, BYTES, "module", "core_layout.base", 8) /* up to 6.3 */
 MEMBER(MODULE_CORE_TEXT_SIZE, BYTES, "module", "core_layout.text_size", 4)
-/* from 6.4: an array by enum mod_mem_type, [0] is the text */
+/* array with an element for each enum mod_mem_type, from 6.4; [0] is the text */
 MEMBER(MODULE_MEM, BYTES, "module", "mem", 0)
 MEMBER(MODULE_MEM_BASE, BYTES, "module_memory", "base", 8)
 MEMBER(MODULE_MEM_SIZE, BYTES, "module_memory", "size", 4)
@@ -247,7 +253,7 @@ MEMBER(PCPU_HOT_CURRENT, BYTES, "pcpu_hot", "current_task", 8) /* 6.2 to 6.14 */
 MEMBER(PCPU_HOT_TOP_OF_STACK, BYTES, "pcpu_hot", "top_of_stack", 8)
 MEMBER(PCPU_HOT_HARDIRQ_STACK, BYTES, "pcpu_hot", "hardirq_stack_ptr", 8)
 MEMBER(TLB_STATE_LOADED_MM, BYTES, "tlb_state", "loaded_mm", 8) /* x86, since 4.13 */
-/* also the size of a task's stack: BTF never has union thread_union */
+/* A task's stack has this size, too: BTF never has union thread_union. */
 MEMBER(IRQ_STACK_SIZEOF, SIZEOF, "irq_stack", "", 0)
 MEMBER(PT_REGS_SIZEOF, SIZEOF, "pt_regs", "", 0)
 MEMBER(ORC_SP_REG_BITS, BITS, "orc_entry", "sp_reg", 0)
@@ -271,7 +277,7 @@ MEMBER(TKR_SHIFT, BYTES, "tk_read_base", "shift", 4)
 MEMBER(TKR_XTIME_NSEC, BYTES, "tk_read_base", "xtime_nsec", 8)
 MEMBER(TKR_BASE, BYTES, "tk_read_base", "base", 8)
 MEMBER(CLOCKSOURCE_NAME, BYTES, "clocksource", "name", 8)
-MEMBER(TICK_DEVICE_EVENTS, BYTES, "tick_device", "evtdev", 8) /* clock_event_device */
+MEMBER(TICK_DEVICE_EVENTS, BYTES, "tick_device", "evtdev", 8) /* a clock_event_device */
 MEMBER(IRQ_INFO_LIST, BYTES, "irq_info", "list", 16) /* list_head, in xen_irq_list_head */
 MEMBER(IRQ_INFO_TYPE, BYTES, "irq_info", "type", 2)
 MEMBER(IRQ_INFO_PORT, BYTES, "irq_info", "evtchn", 4)

@@ -31,7 +31,7 @@
 #include "xtop/elf/elf.h"
 
 #define LINUX_NOTES_MAX_BYTES 65536
-/* symbols that are searched by name, including the names of arch.h */
+/* most names that are searched, including the names of arch.h */
 #define LINUX_MAX_NAMES 64
 
 /* Symbols that are found by name; arch.h has more. */
@@ -108,7 +108,10 @@ static bool linux_read_symbols(struct linux_kernel *kernel, const struct kallsym
 	for (size_t i = 0; i < n; i++)
 		if (wanted[i].type)
 			kernel->guest.symbols[symbols[i]] = wanted[i].address;
-	/* Other memory may follow the image immediately. */
+	/*
+	 * Other memory may follow the image immediately. Without _end the image ends with the page
+	 * of the last symbol.
+	 */
 	if (kernel->guest.root.width != WIDTH_64 && !kernel->guest.symbols[LINUX_END])
 		kernel->guest.symbols[LINUX_END] =
 			(kallsyms_last(kallsyms) | GUEST_PAGE_MASK) + 1;
@@ -134,8 +137,8 @@ static bool linux_read_release(struct linux_kernel *kernel)
 }
 
 /*
- * Copies the bytes from symbol FROM to symbol TO. NULL if the kernel lacks a symbol, if they are
- * more than MAX_BYTES apart, or if a page is missing.
+ * Copies the bytes from symbol FROM to symbol TO. Returns NULL if the kernel lacks a symbol, if the
+ * symbols are more than MAX_BYTES apart, or if a page is missing.
  */
 static uint8_t *linux_read_between(const struct linux_guest *guest, enum linux_symbol from,
 				   enum linux_symbol to, size_t max_bytes, size_t *size_bytesp)
@@ -193,7 +196,7 @@ static void linux_read_types(struct linux_guest *guest)
 
 /* --- address spaces --------------------------------------------------------------------------- */
 
-/* The kernel address in a variable; OTHERWISE if there is none. */
+/* The kernel address in the variable SYMBOL; OTHERWISE if there is no such address. */
 static uint64_t linux_variable(const struct linux_guest *guest, enum linux_symbol symbol,
 			       uint64_t otherwise)
 {
@@ -271,7 +274,7 @@ static bool linux_is_whole(const struct linux_kernel *kernel)
 	       (kernel->image->tables.orc || !guest->symbols[LINUX_ORC_IP_START]);
 }
 
-/* Reads the release again. Returns false if it is not the cached one. */
+/* Reads the release again. Returns false if the release is not the cached one. */
 static bool linux_confirm_release(struct linux_kernel *kernel)
 {
 	char cached[sizeof(kernel->release)];
@@ -280,7 +283,10 @@ static bool linux_confirm_release(struct linux_kernel *kernel)
 	return linux_read_release(kernel) && strcmp(cached, kernel->release) == 0;
 }
 
-/* Takes the kernel from the cache if it was seen before. Otherwise reads it and stores it. */
+/*
+ * Takes the kernel from the cache if the kernel was seen before. Otherwise reads the kernel from
+ * guest memory and stores it in the cache.
+ */
 static bool linux_fill(struct linux_kernel *kernel, struct kernel_image *image,
 		       struct kernel_cache *cache, const char *uuid)
 {
@@ -342,10 +348,11 @@ bool linux_is_there(const struct linux_kernel *kernel)
 
 /*
  * After a kexec the old kernel stays in memory, with its page tables, until the memory is needed.
- * So the vCPU's own page tables decide: they must map the banner's address to the same frame. The
- * user-mode tables of page-table isolation do not map that address, in user mode and on the way
- * into the kernel: the answer is unknown then. One vCPU's answer is not enough either: its tables
- * may belong to a process that has ended since, and may then contain anything.
+ * So the vCPU's own page tables decide: they must map the banner's address to the banner's frame.
+ * With page-table isolation a vCPU has user-mode tables in user mode and on the way into the
+ * kernel. These tables do not map the banner: the answer is unknown then. One vCPU's answer is not
+ * enough either: the vCPU's tables may belong to a process that has ended since, and may then
+ * contain anything.
  */
 enum os_runs linux_runs_on(const struct linux_kernel *kernel, const struct sample_vcpu *vcpu)
 {

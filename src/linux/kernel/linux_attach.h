@@ -16,11 +16,14 @@
 bool linux_attach(const struct os_guest *guest, const struct registers *regs,
 		  struct linux_kernel *kernel);
 void linux_detach(struct linux_kernel *kernel);
-/* Whether the same kernel is still in memory. After a reboot it is not. */
+/* Whether KERNEL is still in memory. After a reboot another kernel is there. */
 bool linux_is_there(const struct linux_kernel *kernel);
-/* Whether VCPU ran KERNEL. After a kexec it did not, though KERNEL may stay in memory for long. */
+/*
+ * Whether VCPU ran KERNEL. After a kexec VCPU runs another kernel, though KERNEL may stay in memory
+ * for long.
+ */
 enum os_runs linux_runs_on(const struct linux_kernel *kernel, const struct sample_vcpu *vcpu);
-/* The kernel was built without CONFIG_KALLSYMS_ALL: only functions have names. */
+/* Whether the kernel was built without CONFIG_KALLSYMS_ALL, so that only functions have names. */
 bool linux_names_no_data(const struct linux_guest *guest);
 
 #endif

@@ -16,8 +16,7 @@
 #include "xtop/unwind/orc.h"
 
 /*
- * Kernel symbols whose addresses are needed. linux_attach.c has their names; arch_x86.c has the
- * names that only x86 kernels have.
+ * Kernel symbols whose addresses are needed. linux_attach.c and arch_x86.c have the symbols' names.
  */
 enum linux_symbol {
 	LINUX_TEXT,           /* _text */
@@ -38,11 +37,11 @@ enum linux_symbol {
 	LINUX_TICK_DEVICE,    /* per-cpu: tick_cpu_device */
 	LINUX_EVENT_CHANNELS, /* xen_irq_list_head */
 	LINUX_XEN_VCPU,       /* per-cpu: xen_vcpu, pointer to Xen's struct vcpu_info */
-	LINUX_MODULES,
-	LINUX_BPF_KALLSYMS,
-	LINUX_FTRACE_OPS,  /* ftrace_ops_trampoline_list */
-	LINUX_PAGE_OFFSET, /* variable page_offset_base */
-	LINUX_VMEMMAP,     /* variable vmemmap_base */
+	LINUX_MODULES,        /* modules: list of all modules */
+	LINUX_BPF_KALLSYMS,   /* bpf_kallsyms: list of BPF programs */
+	LINUX_FTRACE_OPS,     /* ftrace_ops_trampoline_list */
+	LINUX_PAGE_OFFSET,    /* variable page_offset_base */
+	LINUX_VMEMMAP,        /* variable vmemmap_base */
 	LINUX_BTF_START,
 	LINUX_BTF_STOP,
 	LINUX_ORC_IP_START,
@@ -58,7 +57,7 @@ enum linux_symbol {
 	LINUX_FRED,        /* asm_fred_entrypoint_user: the kernel was built for FRED */
 	LINUX_NOTES_START, /* __start_notes: build-id */
 	LINUX_NOTES_STOP,
-	/* Functions that search_x86.c, search_i386.c and search_arm64.c read. */
+	/* Functions whose code search_*.c, layout_i386.c and layout_arm32.c read. */
 	LINUX_GETPID,    /* __x64_sys_getpid */
 	LINUX_ENTRY,     /* entry_SYSCALL_64 */
 	LINUX_GET_PAGES, /* __get_free_pages */
@@ -69,7 +68,7 @@ enum linux_symbol {
 	LINUX_STACK_INFO, /* dump_stack_print_info */
 	LINUX_STOLEN,     /* xen_vcpu_stolen */
 	LINUX_EL0_SYNC,   /* el0t_64_sync */
-	/* Functions that are read with code_i386.h. */
+	/* Functions whose code task_layout_i386.c reads. */
 	LINUX_SWITCH,    /* __switch_to_asm */
 	LINUX_NEW_EXEC,  /* begin_new_exec */
 	LINUX_CGROUP_ID, /* bpf_get_current_cgroup_id */
@@ -83,11 +82,11 @@ struct linux_guest {
 	struct memory_root root; /* page tables with every kernel address: swapper_pg_dir */
 	uint64_t symbols[N_LINUX_SYMBOLS]; /* 0 if the kernel has no such symbol */
 	struct layout layout;
-	bool has_layout;              /* members of tasks are known, mostly from BTF */
-	struct orc_layout orc_layout; /* type_bits is 0 if the layout is unknown */
-	uint64_t page_offset;         /* start of the direct map */
-	uint64_t vmemmap;             /* start of the array of struct page */
-	uint64_t text_start, text_end;
+	bool has_layout;               /* layout has the members of tasks, mostly from BTF */
+	struct orc_layout orc_layout;  /* type_bits is 0 if the layout is unknown */
+	uint64_t page_offset;          /* start of the direct map */
+	uint64_t vmemmap;              /* start of the array of struct page */
+	uint64_t text_start, text_end; /* LINUX_TEXT and LINUX_END */
 };
 
 static inline bool linux_read_u64(const struct linux_guest *guest, uint64_t address,
@@ -142,7 +141,7 @@ static inline bool linux_is_kernel_of(const struct linux_guest *guest, uint64_t 
 				     : linux_is_kernel(address);
 }
 
-/* The word at ADDRESS; 0 if it cannot be read, or if ADDRESS is not the kernel's. */
+/* The word at ADDRESS; 0 if the word cannot be read, or if ADDRESS is not the kernel's. */
 static inline uint64_t linux_word(const struct linux_guest *guest, uint64_t address)
 {
 	uint64_t word;

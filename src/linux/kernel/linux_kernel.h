@@ -6,12 +6,12 @@
 #include "linux/kernel/linux_guest.h"
 #include "xtop/symbol/image.h"
 
-/* A kernel that was found, and what is known of it. */
+/* A kernel that was found, and what is known of this kernel. */
 struct linux_kernel {
 	struct linux_guest guest;
-	struct image *image; /* "[kernel]": symbols, ORC; with addresses of the guest */
-	char release[64];    /* raw: "6.1.0-37-amd64" */
-	char banner[256];    /* raw: "Linux version 6.1.0-37-amd64 (..." */
+	struct image *image; /* symbols and unwind tables, as "[kernel]"; addresses of the guest */
+	char release[64];    /* text as in the guest, not cleaned: "6.1.0-37-amd64" */
+	char banner[256];    /* text as in the guest: "Linux version 6.1.0-37-amd64 (..." */
 };
 
 #endif

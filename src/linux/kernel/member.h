@@ -50,7 +50,7 @@ static inline bool member_read_word(const struct linux_guest *guest, uint64_t ob
 	return true;
 }
 
-/* Returns false also if the value is no kernel pointer. */
+/* Reads a pointer. Returns false also if the value is no kernel pointer. */
 static inline bool member_read_pointer(const struct linux_guest *guest, uint64_t object,
 				       enum layout_member member, uint64_t *value)
 {

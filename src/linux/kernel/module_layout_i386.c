@@ -27,8 +27,8 @@
 #define WORD              4
 #define MODULE_LIST_AT    WORD
 #define MODULE_NAME_AT    (3 * WORD)
-#define MODULE_NAME_BYTES 60 /* MODULE_NAME_LEN: 64 without a long */
-#define MODULE_BYTES      1024 /* members are searched within it: 6.1 has 576 bytes */
+#define MODULE_NAME_BYTES 60 /* MODULE_NAME_LEN: 64 minus the size of a long */
+#define MODULE_BYTES      1024 /* bytes of a struct module that are searched: 6.1's has 576 */
 #define MODULE_MEM_TYPES  7 /* MOD_TEXT, MOD_DATA .. MOD_INIT_RODATA */
 #define MODULE_MEM_BYTES  (9 * WORD) /* node: two struct rb_node (CONFIG_MODULES_TREE_LOOKUP) */
 #define MODULE_MAX_TRIES  8
@@ -38,8 +38,8 @@ struct module_trial {
 	const struct linux_guest *guest;
 	uint64_t address;
 	uint64_t start, size_bytes; /* all memory of the module; from 6.4 on its data */
-	bool has_mem;               /* mem[7], not core_layout */
-	unsigned memory, kallsyms;  /* offsets; memory is that of core_layout or mem */
+	bool has_mem;               /* the struct module has mem[7] instead of core_layout */
+	unsigned memory, kallsyms;  /* offsets of core_layout or mem, and of kallsyms */
 };
 
 static bool module_is_loaded(const struct module_trial *trial)
@@ -65,7 +65,7 @@ static bool module_is_inside(const struct module_trial *trial, uint64_t address)
 	return address >= trial->start && address - trial->start < trial->size_bytes;
 }
 
-/* Returns true and stores core_layout in TRIAL if it is at OFFSET. */
+/* Returns true and stores core_layout in TRIAL if core_layout is at OFFSET. */
 static bool module_try_core(struct module_trial *trial, unsigned offset)
 {
 	uint64_t words[5];
@@ -85,7 +85,7 @@ static bool module_try_core(struct module_trial *trial, unsigned offset)
 	return module_is_inside(trial, trial->address);
 }
 
-/* Reads an element of mem[] at ADDRESS. Returns false if there is none. */
+/* Reads an element of mem[] at ADDRESS. Returns false if no element can be there. */
 static bool module_read_mem(const struct module_trial *trial, uint64_t address, uint64_t *base,
 			    uint64_t *size_bytes)
 {
@@ -96,7 +96,7 @@ static bool module_read_mem(const struct module_trial *trial, uint64_t address, 
 	       !*base == !*size_bytes && *base + *size_bytes <= KERNEL_32_END;
 }
 
-/* Returns true and stores mem in TRIAL if it is at OFFSET. */
+/* Returns true and stores mem[] in TRIAL if mem[] is at OFFSET. */
 static bool module_try_mem(struct module_trial *trial, unsigned offset)
 {
 	uint64_t base[MODULE_MEM_TYPES], size_bytes[MODULE_MEM_TYPES];

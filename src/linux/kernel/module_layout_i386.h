@@ -6,9 +6,9 @@
 #include "linux/kernel/linux_guest.h"
 
 /*
- * Sets MODULE_STATE, _LIST, _NAME, _CORE_* or _MEM*, _KALLSYMS and MOD_KALLSYMS_* of GUEST's
- * layout, using one of the loaded modules; needs LINUX_MODULES. Returns false and leaves *GUEST
- * untouched if none of the first eight modules confirms the offsets, or if none is loaded.
+ * Sets MODULE_STATE, _LIST, _NAME, _CORE_* or _MEM*, _KALLSYMS and MOD_KALLSYMS_* of GUEST's layout
+ * by the contents of a loaded module. Precondition: GUEST has LINUX_MODULES. Returns false and
+ * leaves *GUEST untouched if none of the first eight modules confirms the offsets.
  */
 bool module_layout_i386_find(struct linux_guest *guest);
 

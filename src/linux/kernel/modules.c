@@ -7,14 +7,12 @@
  *   memory       up to 6.3: core_layout { base, size, text_size }
  *                from 6.4:  mem[n types] { base, size }, [0] is the text
  *   symbols      kallsyms ─► mod_kallsyms { symtab: Elf_Sym[num_symtab], strtab, typetab }
- *   build-id     a note at the beginning of the read-only data: after the text, or mem[2]
+ *   build-id     notes_attrs ─► attrs[] { size, private: address }, an element for each section of
+ *                notes; module_read_build_id()
  *
- * The place of the note is a guess. Linux copies sections in the order of the file, and ld puts
- * notes first (Linux scripts/module.lds.S has no other order). A module without a note there has no
- * build-id.
- *
- * A module is read once. Later it is recognised by its address, name, memory and number of symbols.
- * The list is hostile: its length is limited, and a bad pointer ends the walk. Resolver's thread.
+ * A module is read once. Later the module is recognised by its address, name, memory and numbers of
+ * symbols and ORC entries. The list is hostile: its length is limited, and a bad pointer ends the
+ * walk. Resolver's thread.
  */
 #include "config.h"
 
@@ -28,29 +26,29 @@
 #include "xtop/elf/elf.h"
 
 #define MODULES_NAME_BYTES 64 /* MODULE_NAME_LEN is 56 */
-/* Limit for all modules; a small guest of Debian 6.12 has 7,320. */
+/* Limit for the symbols of all modules; a small guest of Debian 6.12 has 7,320. */
 #define MODULES_MAX_SYMBOLS     LIMIT(1U << 20, 1U << 10)
-#define MODULES_MAX_ORCS        (4U << 20) /* entries of unwind tables of all modules */
-#define MODULES_MAX_NAMES_BYTES LIMIT(16U << 20, 64U << 10) /* names that are read of one module */
-#define MODULES_NAMES_EACH      512 /* bytes for each symbol: KSYM_NAME_LEN */
+#define MODULES_MAX_ORCS        (4U << 20) /* limit for the ORC entries of all modules */
+#define MODULES_MAX_NAMES_BYTES LIMIT(16U << 20, 64U << 10) /* limit for the names of one module */
+#define MODULES_NAMES_EACH      512 /* bytes of names for each symbol: KSYM_NAME_LEN */
 /*
- * Limit for the code of one module, and for the code of all modules with unwind tables. A table has
- * 4 bytes for each 128 bytes of code, whatever else it has (unwind/orc.c): 16 MiB for all.
+ * Limit for the code of one module, and for the code of all modules with unwind tables. Besides its
+ * entries a table has 4 bytes for each 128 bytes of code (unwind/orc.c): 16 MiB for all modules.
  */
 #define MODULES_MAX_TEXT_BYTES  (512ULL << 20)
 #define MODULES_UNFORMED 3 /* MODULE_STATE_UNFORMED */
-#define MODULES_NOTES           8 /* sections with notes; Debian's modules have 3 */
-/* bytes that are read of each section; Debian's modules have 36 to 68 */
+#define MODULES_NOTES           8 /* sections of notes that are read; Debian's modules have 3 */
+/* bytes that are read of each section of notes; sections of Debian's modules have 36 to 68 */
 #define MODULES_NOTES_BYTES     256
 #define MODULES_NOTES_ALIGNMENT 4
 
 struct module {
 	uint64_t address;    /* address of struct module */
 	uint64_t start, end; /* range of the code */
-	/* 0 if there are none, or if the modules together have too many */
+	/* numbers of symbols and ORC entries; 0 if there are none, or too many in all modules */
 	uint32_t n_symbols, n_orcs;
-	size_t kept_bytes;          /* size of the symbols while the module is mapped */
-	bool cut;                   /* symbols or tables were left out */
+	size_t kept_bytes;          /* memory of the module's symbols while the module is mapped */
+	bool cut;                   /* symbols or tables of the module were left out */
 	bool known;                 /* the module was there at the last poll */
 	char name[MODULES_NAME_BYTES];
 };
@@ -60,11 +58,11 @@ struct modules {
 	struct space *space;
 	size_t n;
 	struct module *list;
-	size_t kept_bytes; /* sum over all modules */
+	size_t kept_bytes; /* sum of the modules' kept_bytes */
 	/* names of static data of all modules; NULL before the first request */
 	struct symtab *data;
-	modules_image_fn *is_new; /* NULL if not needed */
-	void *context;            /* for IS_NEW */
+	modules_image_fn *is_new; /* function to call for each new image; NULL if there is none */
+	void *context;            /* argument of is_new */
 };
 
 struct xtop_error *modules_create(const struct linux_guest *guest, struct space *space,
@@ -104,7 +102,7 @@ struct modules_counts modules_counts(const struct modules *modules)
 	return counts;
 }
 
-/* The number of 4 bytes at ADDRESS; 0 if it cannot be read. */
+/* The number of 4 bytes at ADDRESS; 0 if the number cannot be read. */
 static uint32_t modules_half(const struct modules *modules, uint64_t address)
 {
 	uint32_t value;
@@ -145,7 +143,7 @@ static bool module_read_extent(const struct modules *modules, struct module *mod
 	       linux_is_kernel_of(modules->guest, module->end);
 }
 
-/* Returns false if there is no module at ADDRESS, or one that is not set up yet. */
+/* Returns false if no module is at ADDRESS, or if the module is not set up yet. */
 static bool module_read(const struct modules *modules, uint64_t address, struct module *module)
 {
 	const struct linux_guest *guest = modules->guest;
@@ -180,7 +178,7 @@ struct module_symbols {
 	const struct linux_guest *guest;
 	void *bytes;
 	uint32_t n;
-	char *names; /* the last name may lack its NUL; NULL if there are no names */
+	char *names; /* string table; the last name may lack its NUL; NULL if there are no names */
 	size_t names_bytes;
 };
 
@@ -190,7 +188,7 @@ static struct elf_symbol module_symbol(const struct module_symbols *symbols, uin
 				 symbols->names_bytes);
 }
 
-/* Reads the names that the symbols point to, relative to ADDRESS. */
+/* Reads the names of the symbols. ADDRESS is the start of the string table. */
 static void module_read_names(struct module_symbols *symbols, uint64_t address)
 {
 	const struct linux_guest *guest = symbols->guest;
@@ -214,7 +212,7 @@ static void module_read_names(struct module_symbols *symbols, uint64_t address)
 
 enum module_part { MODULE_CODE, MODULE_DATA };
 
-/* Whether SYMBOL names something in PART of MODULE. Per-CPU data has no kernel address. */
+/* Whether SYMBOL names code or data in PART of MODULE. Per-CPU data has no kernel address. */
 static bool module_has_symbol(const struct linux_guest *guest, const struct module *module,
 			      enum module_part part, const struct elf_symbol *symbol)
 {
@@ -278,8 +276,8 @@ static struct xtop_error *module_read_symbols(const struct modules *modules,
 }
 
 /*
- * Reads the symbols for which there is room. Names are limited here because symbols may share a
- * name in the guest, but each gets a copy of its own.
+ * Reads the symbols for which there is room. The names are limited here, because symbols may share
+ * a name in the guest, but here each symbol has its own copy of the name.
  */
 static struct xtop_error *module_fill_symbols(struct modules *modules, struct module *module,
 					      struct image *image)
@@ -336,8 +334,9 @@ static const enum layout_member module_notes_needed[] = {
 
 /*
  * Reads a module's build-id. Linux keeps the places of a module's notes for /sys/module/NAME/notes
- * (kernel/module/sysfs.c, add_notes_attrs()). Their place in the read-only data differs from build
- * to build. From 6.14 on the kernel does not count the notes, but the build-id is one of the first.
+ * (kernel/module/sysfs.c, add_notes_attrs()). The notes' place in the read-only data differs from
+ * build to build. From 6.14 on the kernel does not count the notes, but the build-id is one of the
+ * first.
  */
 static void module_read_build_id(const struct modules *modules, const struct module *module,
 				 struct image *image)
@@ -437,7 +436,7 @@ static bool modules_walk(const struct modules *modules, struct module *list, siz
 	return false;
 }
 
-/* Finds MODULE in LIST from FROM on; NULL if it is not there. */
+/* Finds MODULE in LIST from FROM on; NULL if LIST does not have MODULE. */
 static const struct module *modules_find(const struct module *list, size_t from, size_t n,
 					 const struct module *module)
 {
@@ -464,8 +463,8 @@ static bool modules_is_gone(void *context, const struct mapping *mapping)
 }
 
 /*
- * Makes LIST the known modules: unmaps the modules that are not in it, and maps the new ones.
- * Takes LIST.
+ * Makes LIST the known modules: unmaps the known modules that LIST lacks, and maps the modules that
+ * are new in LIST. Takes LIST.
  */
 static void modules_update(struct modules *modules, struct module *list, size_t n)
 {
@@ -519,7 +518,10 @@ static struct xtop_error *modules_read_data(const struct modules *modules, struc
 	return error ? error : symtab_seal(tab);
 }
 
-/* Code reaches the data of its own module with a distance of 32 bits. */
+/*
+ * Whether ADDRESS may be data of a module. Code reaches its own module's data with a signed
+ * distance of 32 bits.
+ */
 static bool modules_may_have_data(const struct modules *modules, uint64_t address)
 {
 	for (size_t i = 0; i < modules->n; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The modules of a running Linux kernel. They come and go. Resolver's thread. */
+/* The modules of a running Linux kernel, which are loaded and unloaded. Resolver's thread. */
 #ifndef XTOP_LINUX_KERNEL_MODULES_H
 #define XTOP_LINUX_KERNEL_MODULES_H
 
@@ -15,7 +15,7 @@
 struct modules;
 
 struct modules_counts {
-	size_t n;
+	size_t n;          /* modules that are known now */
 	size_t cut;        /* modules with incomplete symbols or tables */
 	size_t kept_bytes; /* size of the symbols of all modules */
 };
@@ -28,13 +28,13 @@ typedef void modules_image_fn(void *context, struct image *image);
 void modules_set_new(struct modules *modules, modules_image_fn *is_new, void *context);
 void modules_destroy(struct modules *modules); /* leaves SPACE as it is; NULL allowed */
 /*
- * Reads the kernel's list, and adds and removes what changed. Nothing changes if the list cannot be
- * read to its end.
+ * Reads the kernel's list of modules. Adds new modules to the space, and removes unloaded modules
+ * from the space. Nothing changes if the list cannot be read to its end.
  */
 void modules_poll(struct modules *modules);
 /*
- * Finds the variable of a module that contains ADDRESS. Returns false if none is known. The names
- * are read at the first request, and again after modules came or went.
+ * Finds the module's variable that contains ADDRESS. Returns false if no variable is known there.
+ * The names are read at the first request, and again after modules came or went.
  */
 bool modules_find_data(struct modules *modules, uint64_t address, struct symtab_entry *entry);
 struct modules_counts modules_counts(const struct modules *modules);

@@ -21,7 +21,7 @@ static bool oops_is_name(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '$';
 }
 
-/* Characters of a source file before '#', where Xen prints a static function. */
+/* Whether C may be in the name of a source file: Xen prints "file.c#" before a static function. */
 static bool oops_is_file(char c)
 {
 	return oops_is_name(c) || c == '/' || c == '-' || c == '+';
@@ -46,7 +46,10 @@ static bool oops_read_hex(const char **textp, uint64_t *value)
 	return !errno;
 }
 
-/* Reads " [nf_tables]" or " [nf_tables BUILD-ID]". Returns its end, or TEXT if there is none. */
+/*
+ * Reads " [nf_tables]" or " [nf_tables BUILD-ID]" at TEXT. Returns the end of that, or TEXT if
+ * there is no module.
+ */
 static const char *oops_read_module(const char *text, struct oops_place *place)
 {
 	const char *name = text + 2, *end;
@@ -74,7 +77,10 @@ static bool oops_has_offset(const char *name, size_t length)
 	       (text[2] == 'x' || text[2] == '/');
 }
 
-/* Reads the rest of "symbol+0x12/0x80 [module]". The symbol has LENGTH bytes at NAME. */
+/*
+ * Reads the rest of "symbol+0x12/0x80 [module]". The symbol has LENGTH bytes at NAME. Returns the
+ * end of the place, or NULL if the place is damaged or too long.
+ */
 static const char *oops_read_symbol(const char *name, size_t length, struct oops_place *place)
 {
 	const char *text = name + length + 1;
@@ -106,9 +112,11 @@ static bool oops_read_address(const char *word, size_t length, struct oops_place
 }
 
 /*
- * Whether the words before a place say that it is the instruction itself: RIP does, and so does the
- * place of a warning (Linux kernel/panic.c, __warn()) or of an idle CPU (lib/nmi_backtrace.c). The
- * other entries of a call trace, and the link register, are return addresses. The last words count.
+ * Whether the words before the place at AT say that the place is the instruction itself. Such words
+ * are the names of the instruction pointer, and those before the place of a warning (Linux
+ * kernel/panic.c, __warn()) and of an idle CPU (lib/nmi_backtrace.c). The other entries of a call
+ * trace, and the link register, are return addresses. If several words are there, the last ones
+ * count.
  */
 static bool oops_is_exact(const char *line, const char *at)
 {
@@ -144,8 +152,8 @@ static bool oops_is_marked(const char *line, const char *start, const char *end)
 }
 
 /*
- * Where the text at SYMBOL begins: before "file.c#", if Xen has put that there. The text before
- * FROM belongs to another place.
+ * Returns the start of "file.c#" if Xen has put a file before SYMBOL; otherwise returns SYMBOL. The
+ * text before FROM belongs to another place.
  */
 static const char *oops_find_file(const char *from, const char *symbol)
 {
@@ -159,8 +167,9 @@ static const char *oops_find_file(const char *from, const char *symbol)
 }
 
 /*
- * Adds PLACE to the N places. For "[<address>] symbol+...", the symbol says more than the address;
- * a line of RIP may have the address twice before the symbol. Returns the new number.
+ * Adds PLACE to the N places. In "[<address>] symbol+..." the symbol says more than the address, so
+ * the symbol replaces the address. A line of RIP may have the address twice before the symbol.
+ * Returns the new number of places.
  */
 static size_t oops_add_place(struct oops_place *places, size_t n, const struct oops_place *place)
 {

@@ -10,14 +10,14 @@
 #include "xtop/symbol/symbol.h"
 
 /*
- * Reads the kernel's own tables, with the guest's addresses. NULL if there are none, or if they
- * cannot be right. SYMTAB, of the same image, tells which code the tables leave out. Sets
- * GUEST->orc_layout.
+ * Reads the kernel's own tables, with the guest's addresses. Returns NULL if there are no tables,
+ * or if the tables cannot be right. SYMTAB has the kernel's symbols, which tell what code the
+ * tables leave out. Sets GUEST->orc_layout.
  */
 struct orc *orc_read_kernel(struct linux_guest *guest, const struct symtab *symtab);
 /*
- * Reads the N entries of the module with struct module at MODULE and code at [START, END). NULL if
- * there are none, or if they cannot be right.
+ * Reads the N entries of the module whose struct module is at MODULE and whose code is [START,
+ * END). Returns NULL if there are no entries, or if the entries cannot be right.
  */
 struct orc *orc_read_module(const struct linux_guest *guest, uint64_t module, size_t n,
 			    uint64_t start, uint64_t end);

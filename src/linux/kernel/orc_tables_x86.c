@@ -6,8 +6,8 @@
  *   orc_unwind_ip   n times s32: address of the code minus address of the word
  *   orc_unwind      n times 6 bytes; BTF's struct orc_entry tells what the bits mean
  *
- * For a kernel without BTF the layout is guessed from most of the entries. Modules have the
- * kernel's layout. Resolver's thread.
+ * For a kernel without BTF the layout is guessed from the entries (orc_guess_layout()). Modules
+ * have the kernel's layout. Resolver's thread.
  */
 #include "config.h"
 
@@ -22,7 +22,7 @@
 /* size of sp_offset and bp_offset; the other fields are in the word after them */
 #define ORC_OFFSETS_BITS 32
 
-/* Finds the fields after the two offsets. Returns false if BTF has no such struct. */
+/* Finds the fields after the two offsets. Returns false if BTF has no struct orc_entry. */
 static bool orc_layout_of_btf(const struct layout *layout, struct orc_layout *orc)
 {
 	static const enum layout_member needed[] = { ORC_SP_REG_BITS, ORC_BP_REG_BITS,
@@ -70,7 +70,7 @@ static bool orc_find_layout(const struct linux_guest *guest, const void *entries
 	return guessed;
 }
 
-/* Copies N entries of SIZE bytes at ADDRESS. NULL if memory is out, or if a page is missing. */
+/* Copies N elements of SIZE bytes at ADDRESS. NULL if memory is out, or if a page is missing. */
 static void *orc_copy(const struct linux_guest *guest, uint64_t address, size_t n, size_t size)
 {
 	void *bytes = linux_is_kernel(address) ? malloc(n * size) : NULL;
@@ -82,7 +82,7 @@ static void *orc_copy(const struct linux_guest *guest, uint64_t address, size_t 
 	return NULL;
 }
 
-/* Reads a table whose SOURCE lacks only the copies. The entries are at ENTRIES. */
+/* Copies a table's words, and its entries at ENTRIES, into SOURCE. Reads the table. */
 static struct orc *orc_read(const struct linux_guest *guest, struct orc_source source,
 			    uint64_t entries, struct orc_layout *layout)
 {

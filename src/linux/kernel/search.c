@@ -8,10 +8,13 @@
  *   notes          the last build-id before BTF: the linker puts it there
  *                  (include/asm-generic/vmlinux.lds.h)
  *   page tables, unwind tables, current task, stacks, direct map, lists of modules and of BPF
- *                  programs: search_x86.c. On arm64 the two lists: search_arm64.c. On i386 page
- *                  tables and the members that name a task: search_i386.c
+ *                  programs: search_x86.c. On arm64 the two lists and per-CPU variables:
+ *                  search_arm64.c. On i386 page tables, current task, per-CPU areas and the two
+ *                  lists: search_i386.c. On 32-bit Arm unwind tables, current task and per-CPU
+ *                  areas: search_arm32.c
  *
- * All results are guesses. Their readers validate them as they validate symbols. Resolver's thread.
+ * All results are guesses. The readers validate guesses as they validate symbols. Resolver's
+ * thread.
  */
 #include "config.h"
 
@@ -24,12 +27,12 @@
 #include "xtop/base/cleanup.h"
 #include "xtop/base/limit.h"
 
-/* limit for the image, as kernel_image.c has it for one range */
+/* limit for the whole image; kernel_image.c has this limit for one range */
 #define SEARCH_MAX_BYTES   (64U << 20)
 #define SEARCH_MAX_DATA_32 (16U << 20) /* Debian's kernel has 7 MiB of data and bss */
 /* words of a note with a build-id of 20 bytes: sizes, type, "GNU", the id */
 #define SEARCH_NOTE_WORDS 9
-/* least size of types: Debian's kernels have 2 to 3 MiB */
+/* least size of BTF's types: Debian's kernels have 2 to 3 MiB */
 #define SEARCH_MIN_BTF_BYTES LIMIT(64U << 10, 256)
 
 static void search_banner(struct search *search)
@@ -49,8 +52,8 @@ static void search_banner(struct search *search)
 }
 
 /*
- * Size of a BTF blob that may begin at AT; 0 if none does. btf.c describes the header, and checks
- * the whole blob later.
+ * Size of the BTF blob that may begin at AT; 0 if no blob can begin there. btf.c describes the
+ * header, and checks the whole blob later.
  */
 static size_t search_btf_bytes(const struct search *search, size_t at)
 {
@@ -69,7 +72,10 @@ static size_t search_btf_bytes(const struct search *search, size_t at)
 		       : 0;
 }
 
-/* Finds the kernel's own BTF, and the build-id before it. The vDSO's build-id may be elsewhere. */
+/*
+ * Finds the kernel's own BTF, and the last build-id before the BTF. The vDSO's build-id may be
+ * anywhere else.
+ */
 static void search_btf(struct search *search)
 {
 	static const uint32_t note[] = { 4, 20, 3, 0x00554e47 }; /* NT_GNU_BUILD_ID of "GNU" */
@@ -113,8 +119,8 @@ static void search_range(struct search *search, bool constant, bool data)
 }
 
 /*
- * Bytes of RANGE that are searched. The image of a 32-bit kernel is part of the direct map: all of
- * memory may follow its data in the same range.
+ * Number of bytes of RANGE to search. The image of a 32-bit kernel is part of the direct map: all
+ * of memory may follow its data in the same range.
  */
 static size_t search_range_bytes(const struct search *search, const struct memory_range *range)
 {
@@ -127,7 +133,8 @@ static size_t search_range_bytes(const struct search *search, const struct memor
 }
 
 /*
- * A writable and executable range is an image that is not sealed: it has code, constants and data.
+ * Searches all of RANGES except the text. A writable and executable range is an image that is not
+ * sealed: the range has code, constants and data, and is searched.
  */
 static void search_image(struct search *search, const struct memory_range *ranges, size_t n)
 {

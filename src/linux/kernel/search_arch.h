@@ -13,7 +13,7 @@
 struct search {
 	struct linux_guest *guest;
 	uint64_t image_start, image_end;
-	/* A copy of the image's range that is searched now. */
+	/* The image's range that is searched now: copy of its bytes, start and size. */
 	const uint8_t *bytes;
 	uint64_t address;
 	size_t size_bytes;
@@ -29,7 +29,7 @@ static inline uint32_t search_u32(const struct search *search, size_t at)
 	return value;
 }
 
-/* Sets SYMBOL, unless the kernel has a symbol with that name. */
+/* Sets SYMBOL, unless SYMBOL is known already. */
 static inline void search_set(struct search *search, enum linux_symbol symbol, uint64_t address)
 {
 	if (!search->guest->symbols[symbol])
@@ -73,7 +73,7 @@ static inline bool search_maps_kernel(const struct search *search, size_t at)
 	       search_is_same_frame(search, root, address);
 }
 
-/* Sets LINUX_PAGE_TABLES to the first page that IS_ROOT, unless it is known. */
+/* Sets LINUX_PAGE_TABLES, unless it is known, to the first page for which IS_ROOT is true. */
 static inline void search_page_tables(struct search *search,
 				      bool (*is_root)(const struct search *search, size_t at))
 {
@@ -98,7 +98,7 @@ static const struct {
 
 /* Finds LINUX_PAGE_TABLES and LINUX_ORC_* in a range of data. */
 void search_x86_data(struct search *search);
-/* Finds the other seven symbols of search.h in functions. */
+/* Finds the symbols of search.h from LINUX_CURRENT_TASK to LINUX_BPF_KALLSYMS in functions. */
 void search_x86_functions(struct search *search);
 /* Finds LINUX_PAGE_TABLES of i386 in a range of data. */
 void search_i386_data(struct search *search);
@@ -110,7 +110,7 @@ void search_arm32_constants(struct search *search);
 void search_arm32_functions(struct search *search);
 /*
  * Finds the lists, LINUX_PER_CPU_OFFSET, LINUX_RUNSTATE and LINUX_ENTRY_TASK of arm64 in functions.
- * The kernel's page tables are known, and there is no ORC.
+ * On arm64 the registers tell the kernel's page tables, and there is no ORC.
  */
 void search_arm64_functions(struct search *search);
 

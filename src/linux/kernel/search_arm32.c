@@ -2,12 +2,13 @@
 /*
  * Finds data without symbols in a kernel of 32-bit Arm; see search.c.
  *
- *   unwind tables   __start_unwind_idx: the longest run of entries in read-only data. Each has two
- *                   words; the first is the distance to a function (unwind/exidx.c), and functions
- *                   ascend. The other table lies after it (asm/vmlinux.lds.h, ARM_UNWIND_SECTIONS)
- *   current         in the kernel the register TPIDRURO has it, which Xen does not show. But the
- *                   scheduler has it, too: idle_cpu() compares cpu_rq(cpu)->curr and ->idle, which
- *                   lie in this order (kernel/sched/sched.h)
+ *   unwind tables   __start_unwind_idx: the longest run of index entries in read-only data. Each
+ *                   entry has two words; the first is the distance to a function (unwind/exidx.c),
+ *                   and functions ascend. The second table follows the index (asm/vmlinux.lds.h,
+ *                   ARM_UNWIND_SECTIONS)
+ *   current         in the kernel the register TPIDRURO has the current task, but Xen does not show
+ *                   TPIDRURO. The scheduler has the task, too: idle_cpu() compares
+ *                   cpu_rq(cpu)->curr and ->idle, which lie in this order (kernel/sched/sched.h)
  *   per-cpu areas   cpu_rq() adds the CPU's entry in the table of these areas
  *
  *      e300 0000 + imm4 << 16 + r << 12 + imm12     movw r, #imm
@@ -101,17 +102,18 @@ static bool arm32_follow(struct arm32_code *code, uint32_t word)
 	return true;
 }
 
-/* What idle_cpu() reads. Each member is 0 if it was not found. */
+/* What the code of idle_cpu() tells. A member that was not found is 0. */
 struct arm32_runqueue {
-	uint32_t table;   /* address of the table of the CPUs' areas */
-	uint32_t address; /* address of the first CPU's struct rq, relative to its area */
-	uint32_t curr;    /* offset of the first of the two members */
-	unsigned n_members;
+	uint32_t table;     /* address of the table of the CPUs' areas */
+	uint32_t address;   /* address of the first CPU's struct rq, relative to its area */
+	uint32_t curr;      /* offset of `curr`, the lower one of the two members */
+	unsigned n_members; /* members that were found so far: `curr` and `idle` */
 };
 
 static void arm32_find_runqueue(struct arm32_code *code, struct arm32_runqueue *found)
 {
-	unsigned area = SEARCH_REGISTERS, queue = SEARCH_REGISTERS; /* registers */
+	/* Registers that have the CPU's area, and the address of the CPU's struct rq. */
+	unsigned area = SEARCH_REGISTERS, queue = SEARCH_REGISTERS;
 
 	for (unsigned i = 0; i < SEARCH_CODE_WORDS && found->n_members < 2; i++) {
 		uint32_t word = code->words[i];

@@ -23,7 +23,7 @@
  *   1 1 1 1 1 0 0 0 0 1 1  Rm         0 1 1 0 1 0  Rn Rt  LDR, of 64 bits: the word at Rn + Xm
  *   1 1 0 1 0 1 0 1 0 0 0 1 1 0 0 0 0 1 0 0 0 0 0 1 0 0 0 Rt   MSR SP_EL0
  *
- * gcc often makes the address of one variable, and reads others relative to it.
+ * gcc often makes the address of one variable, and reads other variables relative to that address.
  *
  * Resolver's thread.
  */
@@ -99,7 +99,7 @@ static bool arm64_read_code(const struct search *search, enum linux_symbol funct
 	return linux_read_function(search->guest, function, code->words, sizeof(code->words));
 }
 
-/* Whether TABLE[cpu] is the distance from VARIABLE to the CPU's copy of it. */
+/* Whether TABLE[0] can be the distance from VARIABLE to CPU 0's copy of VARIABLE. */
 static bool arm64_is_per_cpu(const struct linux_guest *guest, uint64_t table, uint64_t variable)
 {
 	uint64_t distance, value;
@@ -140,8 +140,8 @@ static void arm64_find_runstate(struct search *search, struct arm64_code *code)
 
 /*
  * Finds __entry_task in "ldr_this_cpu tsk, __entry_task, x20", followed by "msr sp_el0, tsk" (Linux
- * arch/arm64/kernel/entry.S, kernel_entry; from v4.10). It names the task that the CPU runs in user
- * mode.
+ * arch/arm64/kernel/entry.S, kernel_entry; from v4.10). The variable names the task that the CPU
+ * runs in user mode.
  */
 static void arm64_find_entry_task(struct search *search, struct arm64_code *code)
 {

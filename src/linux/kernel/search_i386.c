@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Finds data without symbols in a kernel of i386; see search.c. Debian's kernel has neither names
- * of data nor BTF, so nothing else is known of its tasks.
+ * of data nor BTF, so only its code tells where its tasks are.
  *
  *   page tables    swapper_pg_dir: a page of the image. It maps the kernel's text and itself as the
  *                  vCPU's tables do, and the user's part is empty
  *   current        what getpid() first reads from its CPU's area
- *   per-cpu areas  the table from which idle_cpu() adds an entry, by the number of the CPU
- *   lists          of modules and BPF programs: the first list that their readers read
+ *   per-cpu areas  the table from which idle_cpu() adds the entry for a CPU
+ *   lists          modules, BPF programs: the first list that print_modules() or
+ *                  bpf_get_kallsym() reads
  *
  * layout_32.c finds the members of a task.
  *
@@ -20,7 +21,7 @@
 #include "linux/kernel/code_i386.h"
 
 #define SEARCH_PRESENT      1U  /* bit of a page-table entry */
-#define SEARCH_USER_ENTRIES 768 /* entries for user code, of 1,024: 3 GiB, without PAE */
+#define SEARCH_USER_ENTRIES 768 /* top-level entries for user code without PAE: 3 of 4 GiB */
 
 /* --- page tables ------------------------------------------------------------------------------ */
 

@@ -4,14 +4,16 @@
  *
  *   page tables    swapper_pg_dir: a page of the image. It maps the kernel's text and itself as the
  *                  vCPU's tables do, and the user's half is empty
- *   ORC            the longest run of words such that each, added to its own address, ascends
- *                  through the image; the entries follow (arch/x86/include/asm/orc_types.h)
+ *   ORC            the longest run of words whose targets ascend through the image. A word's target
+ *                  is the sum of the word and its own address. The entries follow the words
+ *                  (arch/x86/include/asm/orc_types.h)
  *   current        what getpid() first reads from its CPU's area
  *   top of stack   what the entry of a system call loads into RSP
  *   irq stack      what the timer's entry loads to switch stacks
  *   direct map     __get_free_pages() subtracts vmemmap_base from a page's address, and then adds
  *                  page_offset_base
- *   lists          of modules and BPF programs: the first list that their readers read
+ *   lists          modules, BPF programs: the first list that print_modules() or
+ *                  bpf_get_kallsym() reads
  *
  * Resolver's thread.
  */
@@ -98,8 +100,8 @@ void search_x86_data(struct search *search)
 /* --- functions -------------------------------------------------------------------------------- */
 
 /*
- * Finds the operand of the first instruction of a kind in a function; Intel SDM vol. 2A §2.1.5
- * describes ModRM.
+ * The code of a function, in which the first instruction of a kind is searched for its operand.
+ * Intel SDM vol. 2A §2.1.5 describes ModRM.
  *
  *   65 48 8b  04+8*reg 25  s32    mov  %gs:ADDRESS, %reg; 4c for r8 to r15
  *   65 48 8b  05+8*reg     s32    mov  %gs:DISTANCE(%rip), %reg
@@ -134,13 +136,13 @@ static uint64_t code_s32(const struct search_code *code, size_t at)
 	return (uint64_t)(int64_t)value;
 }
 
-/* The target of the distance at AT, which is the end of its instruction. */
+/* The target of the distance at AT. The distance ends its instruction. */
 static uint64_t code_target(const struct search_code *code, size_t at)
 {
 	return code->address + at + sizeof(int32_t) + code_s32(code, at);
 }
 
-/* The per-cpu address that is first read into REG; 0 if there is none. */
+/* The per-cpu address that is first read into REG; 0 if the code has no such read. */
 static uint64_t code_per_cpu(const struct search_code *code, enum search_reg reg)
 {
 	const uint8_t *bytes = code->bytes, rex = reg & 8 ? 0x4c : 0x48, modrm = (reg & 7) << 3;
@@ -156,7 +158,7 @@ static uint64_t code_per_cpu(const struct search_code *code, enum search_reg reg
 	return 0;
 }
 
-/* The variable that is first added to, or subtracted from, RAX; 0 if there is none. */
+/* The variable that OPCODE first adds to, or subtracts from, RAX; 0 if no OPCODE is found. */
 static uint64_t code_variable(const struct search_code *code, enum search_opcode opcode)
 {
 	const uint8_t *bytes = code->bytes;

@@ -7,8 +7,8 @@
 #include "xtop/sample/control.h"
 
 /*
- * REGS belong to any vCPU: its per-cpu area is read. The result is zero if the kernel's types are
- * unknown. See stack_layout_x86.c, stack_layout_32.c, stack_layout_arm64.c.
+ * REGS are the registers of any vCPU: this vCPU's per-cpu area is read. The result is zero if the
+ * kernel's types are unknown. See stack_layout_x86.c, stack_layout_32.c, stack_layout_arm64.c.
  */
 struct linux_stacks stack_layout_x86_build(const struct linux_guest *guest,
 					   const struct registers *regs);
@@ -16,7 +16,8 @@ struct linux_stacks stack_layout_32_build(const struct linux_guest *guest);
 struct linux_stacks stack_layout_arm64_build(const struct linux_guest *guest);
 
 /*
- * Sets the places of a task's mm_struct and of its members. Returns false if the types do not tell.
+ * Sets the offset of `mm` in a task, and the offsets of members of the mm_struct. Returns false if
+ * the kernel's types lack a member.
  */
 static inline bool stack_layout_set_mm(struct linux_stacks *stacks, const struct layout *layout)
 {

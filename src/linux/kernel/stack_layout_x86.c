@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Builds the stack layout of a kernel of x86-64 for the sampler. The current task, the top of its
- * stack and the interrupt stack have moved:
+ * Builds the stack layout of a kernel of x86-64 for the sampler. The variables with the current
+ * task, the top of its stack and the interrupt stack have moved:
  *
  *                 to 6.1                    6.2 to 6.14                from 6.15
  *   current       current_task              pcpu_hot.current_task      current_task
@@ -9,7 +9,7 @@
  *   irq stack     hardirq_stack_ptr         pcpu_hot.hardirq_stack_ptr hardirq_stack_ptr
  *
  * (Linux commit e57ef2ed97c1 ("x86: Put hot per CPU variables into a struct"); a1e4cc0155ad
- * ("x86/percpu: Move current_task to percpu hot section") reverted that). Symbols decide, not
+ * ("x86/percpu: Move current_task to percpu hot section") reverted that move). Symbols decide, not
  * versions. The values are offsets in the per-cpu area, or addresses; the area's base is added to
  * both.
  *
@@ -26,8 +26,8 @@
 #define STACK_LAYOUT_FRED_PADDING 16
 
 /*
- * The per-cpu address of a variable that was a member of pcpu_hot for some versions; 0 if there is
- * none.
+ * The per-cpu address of a variable that some versions have as a member of pcpu_hot; 0 if the
+ * kernel has no such variable.
  */
 static uint64_t stack_layout_per_cpu(const struct linux_guest *guest, enum linux_symbol symbol,
 				     enum layout_member hot)
@@ -42,7 +42,7 @@ static uint64_t stack_layout_per_cpu(const struct linux_guest *guest, enum linux
 /*
  * Distance from the pointer to the interrupt stack to the end of that stack. The pointer points to
  * the last word (Linux commit 951c2a51ae75 ("x86/irq/64: Adjust the per CPU irq stack pointer by
- * 8")). Before that commit it pointed to the end.
+ * 8")). Before that commit the pointer pointed to the end.
  */
 static uint32_t stack_layout_irq_above(const struct linux_guest *guest, uint64_t address)
 {
@@ -53,7 +53,10 @@ static uint32_t stack_layout_irq_above(const struct linux_guest *guest, uint64_t
 	return (uint32_t)(-pointer & GUEST_PAGE_MASK) == sizeof(uint64_t) ? sizeof(uint64_t) : 0;
 }
 
-/* The per-cpu area. In kernel mode GS has its address, in user mode the other base has it. */
+/*
+ * The address of the per-cpu area. In kernel mode gs_base has this address, in user mode
+ * gs_base_kernel has it.
+ */
 static uint64_t stack_layout_per_cpu_base(const struct registers *regs)
 {
 	return linux_is_kernel(regs->gs_base_kernel) ? regs->gs_base_kernel : regs->gs_base;
