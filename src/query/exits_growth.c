@@ -130,6 +130,16 @@ static void exits_limit(struct exits_part *parts, const bool *is_new, size_t n)
 	exits_lower(parts, is_new, true, n, most - known);
 }
 
+/* What the last table had of PART. NULL: nothing. */
+static const struct exits_part *exits_find_before(const struct exits_growth *growth,
+						  const struct exits_part *part)
+{
+	/* growth->parts may be NULL */
+	return growth->n ? bsearch(part, growth->parts, growth->n, sizeof(*part),
+				   exits_compare_parts)
+			 : NULL;
+}
+
 /* Turns the totals of the N PARTS into their growth. IS_NEW has room for N elements. */
 static void exits_subtract(const struct exits_growth *growth, struct exits_part *parts, size_t n,
 			   bool *is_new)
@@ -142,9 +152,7 @@ static void exits_subtract(const struct exits_growth *growth, struct exits_part 
 			exits_limit(parts + first, is_new + first, i - first);
 			first = i;
 		}
-		before = growth->n ? bsearch(&parts[i], growth->parts, growth->n, sizeof(*parts),
-					     exits_compare_parts)
-				   : NULL; /* growth->parts may be NULL */
+		before = exits_find_before(growth, &parts[i]);
 		is_new[i] = !before;
 		if (before)
 			exits_subtract_part(&parts[i], before);
@@ -189,11 +197,9 @@ static const struct time_histogram *exits_find_times(const struct exits_growth *
 						     const struct exits_row *row)
 {
 	const struct exits_part part = exits_part_of_row(row);
-	const struct exits_part *before = growth->n ? bsearch(&part, growth->parts, growth->n,
-							      sizeof(part), exits_compare_parts)
-						    : NULL;
+	const struct exits_part *before = exits_find_before(growth, &part);
 
-	return before && growth->times ? &growth->times[before->times] : NULL;
+	return before ? &growth->times[before->times] : NULL;
 }
 
 /* Whether NOW began anew: a bucket of NOW has less than that bucket of BEFORE. */
@@ -255,9 +261,7 @@ static void exits_add_times(struct exits_moment *moment, const struct exits_grow
 	for (size_t i = 0; i < copy->n_vcpus; i++)
 		exits_add_buckets(moment, &grown[copy->n_rows + copy->n_causes + i],
 				  &table->times[table->n_rows + i],
-				  growth->times && i < growth->n_vcpus
-					  ? &growth->times[growth->n_rows + i]
-					  : NULL);
+				  i < growth->n_vcpus ? &growth->times[growth->n_rows + i] : NULL);
 	exits_trim_buckets(moment);
 }
 

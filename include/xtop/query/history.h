@@ -5,9 +5,9 @@
  * moment to moment.
  *
  * Memory is bounded: HISTORY_MOMENTS moments, each of at most HISTORY_MOMENT_NODES nodes, and
- * HISTORY_GROWN_NODES for what came since the last moment. Of a histogram of times it keeps the
- * buckets that grew. In a larger call tree the lightest subtrees become one [evicted] below the
- * function that called them.
+ * HISTORY_GROWN_NODES for what came since the last moment. In a larger call tree the lightest
+ * subtrees become one [evicted] below the function that called them. A moment also keeps, of each
+ * histogram of times, the buckets that grew: at most 64 KiB in all.
  *
  * One thread at a time: the UI's, or the resolver's in a replay. Frames outlive the history.
  */
