@@ -405,17 +405,24 @@ static size_t memory_read_pieces(struct memory *memory, struct memory_root root,
 	return done;
 }
 
+/* Whether SIZE_BYTES at ADDRESS are in one page. */
+static inline bool memory_is_in_page(uint64_t address, size_t size_bytes)
+{
+	return size_bytes <= GUEST_PAGE_SIZE - (address & GUEST_PAGE_MASK);
+}
+
 /*
- * The copy of the byte at ADDRESS if its page was read before, and no copy has changed since;
- * otherwise NULL.
+ * The copy of SIZE_BYTES at ADDRESS if they are in one page, which was read before, and no copy has
+ * changed since; otherwise NULL.
  */
 static inline const char *memory_find_copy(struct memory *memory, struct memory_root root,
-					   uint64_t address)
+					   uint64_t address, size_t size_bytes)
 {
 	uint64_t page = address >> GUEST_PAGE_SHIFT;
 	const struct memory_place *place = memory_find_place(memory, root, page);
 
-	if (!memory_is_place(memory, place, root, page) || !place->copy)
+	if (!memory_is_in_page(address, size_bytes) ||
+	    !memory_is_place(memory, place, root, page) || !place->copy)
 		return NULL;
 	return place->copy + (address & GUEST_PAGE_MASK);
 }
@@ -424,7 +431,7 @@ static inline const char *memory_find_copy(struct memory *memory, struct memory_
 static size_t memory_read_page(struct memory *memory, struct memory_root root, uint64_t address,
 			       void *buffer, size_t size_bytes)
 {
-	const char *copy = memory_find_copy(memory, root, address);
+	const char *copy = memory_find_copy(memory, root, address, size_bytes);
 	uint64_t page = address >> GUEST_PAGE_SHIFT;
 	struct memory_place *place;
 
@@ -437,12 +444,6 @@ static size_t memory_read_page(struct memory *memory, struct memory_root root, u
 	if (size_bytes && memory_is_place(memory, place, root, page))
 		place->copy = memory_probe(memory, place->frame.value)->page;
 	return size_bytes;
-}
-
-/* Whether SIZE_BYTES at ADDRESS are in one page. */
-static inline bool memory_is_in_page(uint64_t address, size_t size_bytes)
-{
-	return size_bytes <= GUEST_PAGE_SIZE - (address & GUEST_PAGE_MASK);
 }
 
 size_t memory_read(struct memory *memory, struct memory_root root, uint64_t address, void *buffer,
@@ -462,9 +463,7 @@ size_t memory_read_again(struct memory *memory, struct memory_root root, uint64_
 bool memory_read_u64(struct memory *memory, struct memory_root root, uint64_t address,
 		     uint64_t *value)
 {
-	const char *copy = memory_is_in_page(address, sizeof(*value))
-				   ? memory_find_copy(memory, root, address)
-				   : NULL;
+	const char *copy = memory_find_copy(memory, root, address, sizeof(*value));
 	uint64_t read;
 
 	if (copy)
@@ -478,9 +477,7 @@ bool memory_read_u64(struct memory *memory, struct memory_root root, uint64_t ad
 bool memory_read_u32(struct memory *memory, struct memory_root root, uint64_t address,
 		     uint32_t *value)
 {
-	const char *copy = memory_is_in_page(address, sizeof(*value))
-				   ? memory_find_copy(memory, root, address)
-				   : NULL;
+	const char *copy = memory_find_copy(memory, root, address, sizeof(*value));
 	uint32_t read;
 
 	if (copy)
