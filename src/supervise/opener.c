@@ -6,15 +6,19 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "supervise/helper.h"
+#include "supervise/warden.h"
 #include "xtop/base/output.h"
 
 void opener_init(struct opener *opener, const char *const *endings)
 {
 	*opener = (struct opener){ .caller = caller_find(), .endings = endings };
+	opener->has_created = mmap(NULL, OPENER_MAX_CHILDREN * sizeof(opener->has_created[0]),
+				   PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 }
 
 static struct xtop_error *opener_act(const struct opener *opener,
@@ -31,20 +35,32 @@ static struct xtop_error *opener_act(const struct opener *opener,
 	error = output_open_named_fd(request->text, opener->endings,
 				     request->number == OPENER_REPLACE, fdp, &exists);
 	reply->number = exists;
+	if (!error && request->number == OPENER_CREATE)
+		opener->has_created[opener->creator] = true;
 	return error;
 }
 
-static void opener_run(const struct opener *opener, const struct broker_request *request,
-		       int socket)
+/* Gives up the broker's rights, in the child of process BROKER, and forks the child proper. */
+static struct xtop_error *opener_enter(const struct opener *opener, pid_t broker, int socket)
 {
-	struct broker_reply reply = { 0 };
-	struct xtop_error *error = NULL;
-	int fd = -1;
+	struct xtop_error *error;
 
 	if (!helper_close_others(socket)) /* the broker's socket to the starter, and its folders */
-		error = error_create("cannot see which files are open");
-	if (!error)
-		error = caller_become(opener->caller);
+		return error_create("cannot see which files are open");
+	error = caller_become(opener->caller);
+	if (error)
+		return error;
+	/* The warden is the same user: the broker has no right to signal another one. */
+	return warden_fork(broker, socket) ? NULL : error_create("cannot start a process");
+}
+
+static void opener_run(const struct opener *opener, const struct broker_request *request,
+		       pid_t broker, int socket)
+{
+	struct broker_reply reply = { 0 };
+	int fd = -1;
+	struct xtop_error *error = opener_enter(opener, broker, socket);
+
 	if (!error)
 		error = opener_act(opener, request, &reply, &fd);
 	if (error) {
@@ -65,34 +81,45 @@ static void opener_reap(struct opener *opener)
 			opener->children[i] = 0;
 }
 
-/* Finds a free place for a child. NULL: there is none. */
-static pid_t *opener_find_place(struct opener *opener)
+/* Finds a free place for a child. OPENER_MAX_CHILDREN: there is none. */
+static unsigned opener_find_place(struct opener *opener)
 {
+	unsigned place = 0;
+
 	opener_reap(opener);
-	for (unsigned i = 0; i < OPENER_MAX_CHILDREN; i++)
-		if (!opener->children[i])
-			return &opener->children[i];
-	return NULL;
+	while (place < OPENER_MAX_CHILDREN && opener->children[place])
+		place++;
+	return place;
+}
+
+/* Whether PATH is the file that was created last. */
+static bool opener_has_created(const struct opener *opener, const char *path)
+{
+	return opener->has_created[opener->creator] && strcmp(opener->created, path) == 0;
 }
 
 struct xtop_error *opener_start(struct opener *opener, const struct broker_request *request,
 				int socket)
 {
-	pid_t *place = opener_find_place(opener), pid;
+	unsigned place = opener_find_place(opener);
+	pid_t broker = getpid(), pid;
 
-	if (!place)
+	if (place == OPENER_MAX_CHILDREN || opener->has_created == MAP_FAILED)
 		return error_create("other files are still being opened");
-	if (request->number == OPENER_REMOVE && strcmp(opener->created, request->text) != 0)
+	if (request->number == OPENER_REMOVE && !opener_has_created(opener, request->text))
 		return error_create("there is no empty file of ours to remove");
 	if (request->number != OPENER_REMOVE && opener->n_files++ >= OPENER_MAX_FILES)
 		return error_create("xtop writes at most %d files in a run", OPENER_MAX_FILES);
-	if (request->number == OPENER_CREATE)
+	if (request->number == OPENER_CREATE) {
 		memcpy(opener->created, request->text, sizeof(opener->created));
+		opener->creator = place;
+		opener->has_created[place] = false;
+	}
 	pid = fork();
 	if (pid < 0)
 		return error_create_errno(errno, "cannot open files");
 	if (pid == 0)
-		opener_run(opener, request, socket);
-	*place = pid;
+		opener_run(opener, request, broker, socket);
+	opener->children[place] = pid;
 	return NULL;
 }

@@ -4,10 +4,13 @@
  * with the rights of the user who called sudo, or else of nobody (caller.h). Main cannot open them:
  * it has no user, and opens files to read only. The broker itself must not open them: it has all
  * rights, and an open may wait, for a file server for example, while the broker looks after guests.
+ * The child is a warden and the process that opens (warden.h): none waits on when both broker and
+ * main have ended.
  */
 #ifndef SUPERVISE_OPENER_H
 #define SUPERVISE_OPENER_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "supervise/broker_wire.h"
@@ -31,7 +34,13 @@ struct opener {
 	const char *const *endings;
 	unsigned n_files; /* files that main asked for, whether they could be opened or not */
 	pid_t children[OPENER_MAX_CHILDREN]; /* children at work, or about to end; 0: free */
-	/* path that main last asked to create, even in vain; "": none */
+	/*
+	 * Whether each child has created the file that it was asked to create. Shared: the child
+	 * writes before it answers, and the broker reads when main has had the answer.
+	 */
+	bool *has_created;
+	unsigned creator; /* the child that main last asked to create a file */
+	/* the path that main asked it to create; "": none */
 	char created[sizeof(((struct broker_request *)0)->text)];
 };
 

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include "tests/supervise/broker_fixture.h"
+#include "tests/support/children.h"
 #include "tests/support/emulated.h"
 #include "tests/support/tap.h"
 #include "xtop/base/output.h"
@@ -28,7 +30,7 @@ static char output[64], others[64];
 /* A file server on which an open waits; shared with those that open. */
 static struct {
 	bool hangs;
-	_Atomic pid_t broker, opener;
+	_Atomic pid_t opener;
 } *server;
 
 #ifdef SANITIZED
@@ -43,7 +45,6 @@ int openat(int at, const char *path, int flags, ...)
 	int fd;
 
 	while (server->hangs && flags & O_CREAT) {
-		server->broker = getppid();
 		server->opener = getpid();
 		pause();
 	}
@@ -242,14 +243,14 @@ static void test_killed(void)
 	struct timespec begin, end;
 	const char *words;
 	bool exists;
-	pid_t killer;
+	pid_t broker = child_of(getpid()), killer;
 
 	server->hangs = true;
 	killer = fork();
 	if (killer == 0) {
 		while (!server->opener)
 			usleep(1000);
-		kill(server->broker, SIGKILL);
+		kill(broker, SIGKILL);
 		_exit(0);
 	}
 	clock_gettime(CLOCK_MONOTONIC, &begin);
@@ -258,13 +259,25 @@ static void test_killed(void)
 	check(strstr(words, "was killed") && end.tv_sec - begin.tv_sec < 5,
 	      "a broker that is killed while a file is opened is reported after %ld s: %s",
 	      (long)(end.tv_sec - begin.tv_sec), words);
-	kill(server->opener, SIGKILL);
 	waitpid(killer, NULL, 0);
+}
+
+/* The broker was killed, and main's end of the socket is closed. */
+static void test_opener_ends(void)
+{
+	for (unsigned i = 0; i < 5000 && kill(server->opener, 0) == 0; i++) {
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+		usleep(1000);
+	}
+	check(kill(server->opener, 0) < 0, "a child that waits ends behind the broker's walls, too");
+	kill(server->opener, SIGKILL);
 }
 
 int main(void)
 {
 	fixture_begin();
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	server = mmap(NULL, sizeof(*server), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 		      -1, 0);
 	if (server == MAP_FAILED)
@@ -282,6 +295,8 @@ int main(void)
 	if (!is_sanitized && !is_emulated())
 		test_killed();
 	broker_stop();
+	if (server->opener)
+		test_opener_ends();
 	rmdir(folder);
 	return tap_done();
 }

@@ -1,27 +1,64 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The opener, without a broker: how many children and files there are, what is removed, and children
- * whose answers nobody reads. Its own checks of paths are in tests/base/test_output_named.
+ * The opener, without a broker: how many children and files there are, what is removed, children
+ * whose answers nobody reads, and a child that waits for a file server when all others have ended.
+ * Its own checks of paths are in tests/base/test_output_named.
  */
 #include "config.h"
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "supervise/opener.h"
+#include "tests/support/emulated.h"
 #include "tests/support/tap.h"
 #include "xtop/export/export.h"
 
 static char folder[] = "/tmp/xtop-opener-XXXXXX";
 static struct opener opener;
 static int sockets[2]; /* main's, the broker's */
+
+/* Shared: a child for which a file server does not answer, and the child's parent. */
+static struct {
+	_Atomic pid_t pid, warden;
+} * hung;
+
+static bool server_answers = true;
+
+#ifdef SANITIZED
+static const bool is_sanitized = true; /* sanitizers replace functions themselves */
+#else
+static const bool is_sanitized = false;
+
+int openat(int at, const char *name, int flags, ...)
+{
+	va_list arguments;
+	mode_t mode;
+
+	va_start(arguments, flags);
+	mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
+	va_end(arguments);
+	if (server_answers)
+		return (int)syscall(SYS_openat, at, name, flags, mode);
+	hung->warden = getppid();
+	hung->pid = getpid();
+	for (;;)
+		pause();
+}
+#endif
 
 static struct broker_request request_for(uint32_t act, const char *name)
 {
@@ -115,6 +152,36 @@ static void test_remove(void)
 	check(removes("b.folded") && !there("b.folded"), "the newest file is removed");
 }
 
+/* Asks for a file that cannot be made. True: main hears of it. */
+static bool fails(const char *name)
+{
+	bool failed;
+
+	return starts(OPENER_CREATE, name) && !answers_file(&failed) && failed && all_end();
+}
+
+/* An empty file of the user's, which main has named in vain. */
+static void test_remove_others(void)
+{
+	const struct broker_request file = request_for(0, "user.folded");
+	int fd = open(file.text, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+
+	if (fd < 0 || (geteuid() == 0 && fchown(fd, opener.caller.uid, opener.caller.gid)))
+		abort();
+	close(fd);
+	check(fails("user.folded"), "a file that is there is not made");
+	check(!starts(OPENER_REMOVE, "user.folded") && there("user.folded"),
+	      "a file that was there before is not removed");
+	check(opens(OPENER_CREATE, "d.folded") && fails("user.folded"),
+	      "a file is made, and the user's is not");
+	check(!starts(OPENER_REMOVE, "user.folded") && !starts(OPENER_REMOVE, "d.folded"),
+	      "and now neither is removed");
+	check(opens(OPENER_REPLACE, "user.folded") && !starts(OPENER_REMOVE, "user.folded"),
+	      "nor after main has opened it");
+	unlink(file.text);
+	unlink(request_for(0, "d.folded").text);
+}
+
 /* Answers are larger than the socket's buffer: children wait until somebody reads. */
 static void test_children(void)
 {
@@ -150,12 +217,12 @@ static void test_children(void)
 
 static void test_limit(void)
 {
+	check(opens(OPENER_CREATE, "e.folded"), "one more file is made");
 	while (opener.n_files < OPENER_MAX_FILES && opens(OPENER_REPLACE, "a.folded"))
 		;
 	check(opener.n_files == OPENER_MAX_FILES, "%u files are opened", opener.n_files);
 	check(!starts(OPENER_REPLACE, "a.folded"), "no file beyond the limit is opened");
-	snprintf(opener.created, sizeof(opener.created), "%s/a.folded", folder);
-	check(removes("a.folded") && !there("a.folded"),
+	check(removes("e.folded") && !there("e.folded"),
 	      "the newest file is removed although the limit is reached");
 }
 
@@ -167,18 +234,77 @@ static void test_gone(void)
 	check(starts(OPENER_CREATE, "c.folded") && all_end(), "without main a child ends");
 }
 
+/* Waits until process PID, which this one inherits, has ended. */
+static bool ends(pid_t pid)
+{
+	for (unsigned i = 0; i < 5000; i++) {
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+		if (kill(pid, 0) < 0)
+			return true;
+		nap_ms(1);
+	}
+	return false;
+}
+
+/*
+ * A child waits for a file server. The broker is killed, and main ends: its end of the socket is
+ * closed.
+ */
+static void test_hung(bool broker_first)
+{
+	int ours[2];
+	pid_t broker;
+
+	hung->pid = 0;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ours))
+		abort();
+	broker = fork();
+	if (broker == 0) {
+		close(ours[0]);
+		sockets[1] = ours[1];
+		server_answers = false;
+		starts(OPENER_CREATE, "hung.folded");
+		for (;;)
+			pause();
+	}
+	close(ours[1]);
+	for (unsigned i = 0; i < 5000 && !hung->pid; i++)
+		nap_ms(1);
+	nap_ms(50);
+	check(hung->pid && kill(hung->pid, 0) == 0, "a child waits for a file server");
+	if (!broker_first)
+		close(ours[0]);
+	nap_ms(50);
+	kill(broker, SIGKILL);
+	if (broker_first)
+		close(ours[0]);
+	check(ends(hung->pid) && ends(hung->warden),
+	      "it ends when main and the broker have ended, %s first",
+	      broker_first ? "the broker" : "main");
+	if (hung->pid)
+		kill(hung->pid, SIGKILL);
+}
+
 int main(void)
 {
 	unsetenv("SUDO_UID");
-	if (!mkdtemp(folder) || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	hung = mmap(NULL, sizeof(*hung), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (hung == MAP_FAILED || !mkdtemp(folder) || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
 		abort();
 	opener_init(&opener, export_endings);
 	if (geteuid() == 0 && chown(folder, opener.caller.uid, opener.caller.gid))
 		abort();
 	test_remove();
+	test_remove_others();
 	test_children();
 	test_limit();
 	test_gone();
+	if (!is_sanitized && !emulator_lacks("subreapers")) {
+		test_hung(false);
+		test_hung(true);
+	}
 	unlink(request_for(0, "c.folded").text);
 	rmdir(folder);
 	return tap_done();
