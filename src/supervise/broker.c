@@ -61,7 +61,8 @@ struct broker {
 	int cache_folder; /* -1: there is no cache */
 	int folders[BROKER_MAX_FILES]; /* folders of settings->files, opened at start; -1: none */
 	struct starter starter;
-	struct helper watches[STARTER_MAX_RUNS]; /* processes that look at the host */
+	/* processes that look at the host, and those that have Xen trace */
+	struct helper watches[STARTER_MAX_RUNS], traces[STARTER_MAX_RUNS];
 	struct xtop_error *no_walls; /* the answer to all questions if there are no walls */
 	size_t n_grants;
 	bool dropped; /* a grant was dropped, and what its domain had used is unknown */
@@ -261,23 +262,25 @@ static struct xtop_error *broker_start_run(struct broker *broker, struct broker_
 
 /*
  * Starts the process that REQUEST asks for. The process ends when main closes its end of the
- * socket. Main asks for at most one such process of each kind for a guest.
+ * socket. Main asks for at most one such process of each kind for a guest, and one kind takes no
+ * room from the other.
  */
 static struct xtop_error *broker_start_watch(struct broker *broker, uint32_t domid,
 					     const struct broker_request *request,
 					     struct broker_answer *answer)
 {
 	struct host_watch_settings settings = { domid, request->number * 1000000ULL };
+	const bool traces = request->question == BROKER_TRACE;
+	struct helper *all = traces ? broker->traces : broker->watches, *watch = NULL;
 	struct xtop_error *error;
-	struct helper *watch = NULL;
 
 	for (unsigned i = 0; i < STARTER_MAX_RUNS; i++)
-		if (helper_wait_for_end(&broker->watches[i], 0))
-			watch = &broker->watches[i];
+		if (helper_wait_for_end(&all[i], 0))
+			watch = &all[i];
 	if (!watch)
 		return error_create("xtop looks at the host for at most %d domains",
 				    STARTER_MAX_RUNS);
-	if (request->question == BROKER_TRACE)
+	if (traces)
 		error = helper_start("the process that traces Xen", trace_watch_run, NULL, watch);
 	else
 		error = helper_start("the process that looks at the host", host_watch_run,

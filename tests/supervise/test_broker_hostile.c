@@ -7,13 +7,18 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "supervise/host_watch.h"
+#include "supervise/trace_watch.h"
 #include "tests/supervise/broker_fixture.h"
 #include "tests/support/emulated.h"
 #include "tests/support/tap.h"
@@ -311,10 +316,67 @@ static void test_questions(void)
 	close(socket);
 }
 
+/* --- processes that look at the host ---------------------------------------------------------- */
+
+static void run_until_broker_ends(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		poll(NULL, 0, -1);
+}
+
+/* Replaces host_watch.c. */
+void host_watch_run(void *context, int socket)
+{
+	(void)context, (void)socket;
+	run_until_broker_ends();
+}
+
+/* Replaces trace_watch.c. */
+void trace_watch_run(void *context, int socket)
+{
+	(void)context, (void)socket;
+	run_until_broker_ends();
+}
+
+/* How many such processes start for QUESTION. */
+static unsigned count_watches(int socket, uint32_t question)
+{
+	unsigned n = 0;
+
+	while (n < 1000 &&
+	       ask(socket, (struct broker_request){ .question = question, .domid = 5 }, NULL, 0))
+		n++;
+	return n;
+}
+
+static void test_watches(void)
+{
+	const struct broker_request find = { .question = BROKER_FIND, .text = "web01" };
+	const struct broker_settings before = settings;
+	unsigned takers, traces;
+	int status, socket;
+	pid_t pid;
+
+	settings.has_screen = true;
+	socket = start_bare(&pid);
+	settings = before;
+	ask(socket, find, NULL, 0);
+	takers = count_watches(socket, BROKER_TAKERS);
+	traces = count_watches(socket, BROKER_TRACE);
+	check(takers == 64 && traces == 64,
+	      "main may have 64 processes of each kind that look at the host: %u, %u", takers,
+	      traces);
+	check(ask(socket, find, NULL, 0), "the broker answers after all of these");
+	close(socket);
+	waitpid(pid, &status, 0);
+}
+
 int main(void)
 {
 	fixture_begin();
 	test_questions();
+	test_watches();
 	test_unread();
 	test_packet(sizeof(struct broker_request) + 1, 0, "a packet that is too long");
 	test_packet(sizeof(struct broker_request), 3, "three descriptors");
