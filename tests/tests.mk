@@ -474,6 +474,7 @@ tests_xen_test_domctl_stop_SOURCES = tests/xen/test_domctl_stop.c $(DOMCTL_FIXTU
 # Every release of Xen, with what its headers say of guests on this machine.
 if WITH_XEN
 check_PROGRAMS += tests/xen/test_domctl_abi tests/xen/test_foreign tests/xen/test_place
+check_PROGRAMS += tests/xen/test_trace_buffers
 endif
 tests_xen_test_foreign_LDFLAGS = -Wl,--wrap=sysconf
 tests_xen_test_domctl_abi_SOURCES = tests/xen/test_domctl_abi.c tests/xen/made_guest.h

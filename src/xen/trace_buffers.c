@@ -80,11 +80,21 @@ static struct xtop_error *trace_refused(int errno_value)
 		return error_create("this Xen has no trace buffers (CONFIG_TRACEBUFFER)");
 	if (errno_value == EPERM || errno_value == EACCES)
 		return error_create("Xen's policy (XSM) forbids tracing");
-	/* Xen 4.17 xen/common/trace.c: tb_set_size() and enabling without buffers say EINVAL. */
-	if (errno_value == EINVAL || errno_value == ENOMEM)
+	if (errno_value == ENOMEM)
 		return error_create("Xen has no memory for its trace buffers: give dom0 less (xl "
 				    "mem-set 0), or boot Xen with tbuf_size=32");
 	return error_create_errno(errno_value, "Xen does not trace");
+}
+
+/*
+ * Makes or switches on buffers. There, EINVAL says that there is no memory (Xen 4.17
+ * xen/common/trace.c: tb_set_size(), and enabling without buffers).
+ */
+static int trace_control_memory(struct trace_buffers *buffers, struct xen_sysctl_tbuf_op op)
+{
+	int result = trace_control(buffers, op);
+
+	return result == EINVAL ? ENOMEM : result;
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -255,8 +265,9 @@ static int trace_make(struct trace_buffers *buffers, unsigned pages, bool *exist
 	/* Xen traces as soon as there are buffers. With an empty mask it writes no record. */
 	trace_control(buffers,
 		      (struct xen_sysctl_tbuf_op){ .cmd = XEN_SYSCTL_TBUFOP_set_evt_mask });
-	result = trace_control(buffers, (struct xen_sysctl_tbuf_op){
-						.cmd = XEN_SYSCTL_TBUFOP_set_size, .size = pages });
+	result = trace_control_memory(
+		buffers, (struct xen_sysctl_tbuf_op){ .cmd = XEN_SYSCTL_TBUFOP_set_size,
+						      .size = pages });
 	return result ? result
 		      : trace_control(buffers, (struct xen_sysctl_tbuf_op){
 						       .cmd = XEN_SYSCTL_TBUFOP_get_info });
@@ -280,8 +291,8 @@ static int trace_switch_on(struct trace_buffers *buffers, uint32_t events)
 			__atomic_store_n(&buffers->buffers[i]->cons,
 					 trace_load(&buffers->buffers[i]->prod), __ATOMIC_RELEASE);
 	return result ? result
-		      : trace_control(buffers, (struct xen_sysctl_tbuf_op){
-						       .cmd = XEN_SYSCTL_TBUFOP_enable });
+		      : trace_control_memory(buffers, (struct xen_sysctl_tbuf_op){
+							      .cmd = XEN_SYSCTL_TBUFOP_enable });
 }
 
 struct xtop_error *trace_buffers_map(struct trace_buffers *buffers, unsigned pages)
