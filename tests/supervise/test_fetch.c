@@ -10,7 +10,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -27,7 +26,6 @@
 #include "tests/support/emulated.h"
 #include "tests/support/fetched_file.h"
 #include "tests/support/must.h"
-#include "tests/support/own_program.h"
 #include "tests/support/shell.h"
 #include "tests/support/tap.h"
 #include "xtop/supervise/fetch.h"
@@ -331,17 +329,22 @@ static pid_t start_server(int port)
 	_exit(127);
 }
 
-/* The build-id of the debug file that the server has: this program's. */
-static struct build_id own_id(void)
+/*
+ * Makes the debug file that the server has, and returns its build-id. It is not this program's, in
+ * whose DWARF the source's path is whatever the compiler was told.
+ */
+static struct build_id make_own(void)
 {
 	struct build_id id = { .size_bytes = 0 };
 	char line[256];
 	unsigned byte;
 	FILE *pipe;
 
-	shell("mkdir -p %s/files && objcopy --only-keep-debug %s %s/files/own.debug",
-	      folder, own_program(), folder);
-	snprintf(line, sizeof(line), "readelf -n %s/files/own.debug | sed -n 's/.*Build ID: //p'",
+	shell("mkdir -p %s/files && cd %s && printf '/* */ .globl _start\n_start: nop\n' >own.s",
+	      folder, folder);
+	shell("cd %s && as -g -o own.o %s/own.s && ld --build-id=sha1 -o files/own own.o", folder,
+	      folder);
+	snprintf(line, sizeof(line), "readelf -n %s/files/own | sed -n 's/.*Build ID: //p'",
 		 folder);
 	pipe = popen(line, "r");
 	while (pipe && id.size_bytes < 20 && fscanf(pipe, "%2x", &byte) == 1)
@@ -349,19 +352,6 @@ static struct build_id own_id(void)
 	if (pipe)
 		pclose(pipe);
 	return id;
-}
-
-/* This file, whose path the compiler has put into DWARF. */
-static const char *own_source(void)
-{
-	static char path[PATH_MAX];
-	const char *top = getenv("top_srcdir");
-	char here[PATH_MAX];
-
-	snprintf(here, sizeof(here), "%s/tests/supervise/test_fetch.c", top ? top : "..");
-	if (!path[0] && !realpath(here, path))
-		snprintf(path, sizeof(path), "%s", here);
-	return path;
 }
 
 /* The server needs a moment to look through its files: asks anew, as each answer is final. */
@@ -386,14 +376,15 @@ static void test_server(void)
 	int port = free_port(), fd = -1, status;
 	struct fetch_progress progress;
 	struct stat in_cache;
-	char text[256], magic[4];
+	char text[256], source[64], magic[4];
 	pid_t server;
 
 	if (access("/usr/bin/debuginfod", X_OK) || !dlopen("libdebuginfod.so.1", RTLD_LAZY)) {
 		printf("ok %u - # SKIP no debuginfod server here, or no library of it\n", ++tap_points);
 		return;
 	}
-	own = own_id();
+	own = make_own();
+	snprintf(source, sizeof(source), "%s/own.s", folder);
 	shell("chmod 755 %s; mkdir -p %s/cache && chmod 777 %s/cache", folder, folder, folder);
 	snprintf(text, sizeof(text), "http://127.0.0.1:%d", port);
 	setenv("DEBUGINFOD_URLS", text, 1);
@@ -408,10 +399,10 @@ static void test_server(void)
 	      "the server's debug file is an ELF file");
 	close(fd);
 	must(fetch_start(folder, &fetch));
-	check(wait_for_source(&own, own_source(), &fd) == FETCH_FOUND,
-	      "the server has the source file %s", own_source());
-	check(fd >= 0 && pread(fd, text, 2, 0) == 2 && memcmp(text, "/*", 2) == 0,
-	      "the source file that the server has is this file");
+	check(wait_for_source(&own, source, &fd) == FETCH_FOUND,
+	      "the server has the source file %s", source);
+	check(fd >= 0 && pread(fd, text, 5, 0) == 5 && memcmp(text, "/* */", 5) == 0,
+	      "the source file that the server has is the one that it was made of");
 	close(fd);
 	check(wait_for_source(&own, "/no/such/file.c", &fd) == FETCH_NONE,
 	      "a source file that does not exist is not found");
