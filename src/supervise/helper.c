@@ -68,18 +68,20 @@ bool helper_close_others(int socket)
 	DIR *stream = opendir("/proc/self/fd");
 	struct dirent *entry;
 
-	while (stream && (entry = readdir(stream))) {
+	if (!stream)
+		return false;
+	while ((entry = readdir(stream))) {
 		int fd = atoi(entry->d_name); /* 0 for "." and ".." */
 
 		if (fd > STDERR_FILENO && fd != socket && fd != dirfd(stream))
 			close(fd);
 	}
-	return stream && closedir(stream) == 0;
+	return closedir(stream) == 0;
 }
 
 void helper_detach(int socket)
 {
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int null = open("/dev/null", O_RDWR);
 
 	helper_ignore_signals();
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -125,7 +127,7 @@ int helper_open_cache(const char *cache, const char *name)
 		return -1;
 	(void)!mkdir(path, 0700); /* the folder may be there already */
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd >= 0 && fchown(fd, caller.uid, caller.gid) < 0) {
+	if (fchown(fd, caller.uid, caller.gid) < 0) { /* FD may be -1 */
 		close(fd);
 		fd = -1;
 	}

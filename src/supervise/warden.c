@@ -24,32 +24,26 @@ static void warden_wake(int number)
  * Waits for the helper's end, or for main's. Main may close the socket some time before main ends.
  * Until then the helper may still finish its work.
  */
-static void warden_watch(pid_t parent, pid_t helper, int socket, const sigset_t *waiting)
+static void warden_watch(pid_t parent, pid_t helper, int socket, const sigset_t *blocked)
 {
 	const struct timespec look = { .tv_nsec = WARDEN_LOOK_MS * 1000000L };
 	struct pollfd hung_up = { .fd = socket };
-	bool is_closed = false;
 
-	while (waitpid(helper, NULL, WNOHANG) == 0) {
-		if (is_closed && getppid() != parent) {
-			kill(helper, SIGKILL);
-			return;
-		}
-		if (ppoll(&hung_up, !is_closed, is_closed ? &look : NULL, waiting) > 0)
-			is_closed = true;
-	}
+	ppoll(&hung_up, 1, NULL, blocked);
+	while (waitpid(helper, NULL, WNOHANG) == 0 && getppid() == parent)
+		nanosleep(&look, NULL);
 }
 
+/* SIGCHLD is blocked except in ppoll(), so that none is missed. */
 bool warden_fork(pid_t parent, int socket)
 {
-	const struct sigaction wake = { .sa_handler = warden_wake };
+	const struct sigaction wake = { .sa_handler = warden_wake, .sa_flags = SA_NOCLDSTOP };
 	const pid_t self = getpid();
-	sigset_t child_ends, before, waiting;
+	sigset_t blocked, before;
 	pid_t helper;
 
-	sigemptyset(&child_ends);
-	sigaddset(&child_ends, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &child_ends, &before);
+	sigfillset(&blocked);
+	sigprocmask(SIG_SETMASK, &blocked, &before);
 	helper = fork();
 	if (helper < 0)
 		return false;
@@ -59,8 +53,7 @@ bool warden_fork(pid_t parent, int socket)
 		return getppid() == self;
 	}
 	sigaction(SIGCHLD, &wake, NULL);
-	waiting = before;
-	sigdelset(&waiting, SIGCHLD);
-	warden_watch(parent, helper, socket, &waiting);
-	_exit(0);
+	sigdelset(&blocked, SIGCHLD);
+	warden_watch(parent, helper, socket, &blocked);
+	_exit(0); /* the kernel kills the helper */
 }

@@ -6,9 +6,10 @@
  *
  * The kernel can end a process with its parent (PR_SET_PDEATHSIG), but it asks whether the parent
  * may send that signal (Linux kernel/exit.c, reparent_leader()). Main may not: it has given up its
- * rights, and the helper is another user's. The warden keeps its rights, and reads nothing.
+ * rights, and the helper is another user's. The warden may: it keeps its rights, or is the helper's
+ * user (opener.c). It reads nothing.
  *
- *   main ends      its end of the socket is closed: the warden kills the helper, and ends
+ *   main ends      its end of the socket is closed: the warden ends when its parent has ended
  *   helper ends    the warden ends
  *   warden ends    the kernel kills the helper
  */
@@ -20,7 +21,7 @@
 
 /*
  * Makes this process, a child of PARENT, the warden of a helper, and returns in the helper. SOCKET
- * leads to PARENT. False, in this process: the helper cannot be started.
+ * leads to main. False, in this process: the helper cannot be started.
  */
 bool warden_fork(pid_t parent, int socket);
 

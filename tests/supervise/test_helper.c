@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The beginning and the end of a helper process: what it has, what it ignores, how its parent ends it,
- * and its folder. Functions of the C library are replaced below, which fail.
+ * its warden, and its folder. Functions of the C library are replaced below, which fail.
  */
 #include "config.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -29,15 +31,18 @@
 /* Shared with helpers. */
 static struct seen {
 	atomic_int pid, warden;
-	bool ignores, has_null, has_socket, has_others;
+	bool ignores, has_null, has_socket, has_others, blocks, went_on;
 } * seen;
 
 static bool fchown_fails, opendir_fails;
 
 #ifdef SANITIZED
 static const bool is_sanitized = true; /* sanitizers replace functions themselves */
+static bool fork_fails;
 #else
 static const bool is_sanitized = false;
+
+#include "tests/support/failing_fork.h"
 
 int fchown(int fd, uid_t uid, gid_t gid)
 {
@@ -78,8 +83,12 @@ static bool ignores_all(void)
 static void look(int socket)
 {
 	struct stat status;
+	sigset_t blocked;
 
 	seen->ignores = ignores_all();
+	sigprocmask(SIG_SETMASK, NULL, &blocked);
+	for (int number = 1; number < NSIG; number++)
+		seen->blocks |= sigismember(&blocked, number) == 1;
 	seen->has_null = true;
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
 		seen->has_null &= fstat(fd, &status) == 0 && status.st_rdev == makedev(1, 3) &&
@@ -108,16 +117,69 @@ static void run_plain(void *context, int socket)
 	char byte;
 
 	(void)context;
+	seen->pid = getpid();
 	while (read(socket, &byte, 1) > 0)
 		;
 }
 
+/* Has work that takes a while when the socket has ended. */
+static void run_slow(void *context, int socket)
+{
+	run_plain(context, socket);
+	nap_ms(300);
+}
+
+/* Does not end with the socket. */
+static void run_hung(void *context, int socket)
+{
+	(void)context;
+	helper_detach(socket);
+	seen->warden = getppid();
+	seen->pid = getpid();
+	for (;;)
+		pause();
+}
+
+static void run_nothing(void *context, int socket)
+{
+	(void)context, (void)socket;
+}
+
+/* Its warden cannot fork. */
+static void run_without_fork(void *context, int socket)
+{
+	fork_fails = true;
+	run_detached(context, socket);
+}
+
+static void run_nothing_detached(void *context, int socket)
+{
+	(void)context;
+	helper_detach(socket);
+}
+
 static void start(helper_run_fn *run, struct helper *helper)
 {
+	const bool tells = run != run_nothing && run != run_nothing_detached;
+	const pid_t self = getpid();
+
 	memset(seen, 0, sizeof(*seen));
 	must(helper_start("a helper", run, NULL, helper));
-	for (unsigned i = 0; i < 5000 && run == run_detached && !seen->pid; i++)
+	if (getpid() != self) {
+		seen->went_on = true;
+		_exit(3);
+	}
+	for (unsigned i = 0; i < 5000 && tells && !seen->pid; i++)
 		nap_ms(1);
+}
+
+static unsigned count_open(void)
+{
+	unsigned n = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
 }
 
 static void test_detached(void)
@@ -126,6 +188,7 @@ static void test_detached(void)
 	struct helper helper;
 
 	start(run_detached, &helper);
+	check(!seen->blocks, "a helper blocks no signal");
 	check(seen->ignores, "a helper ignores the terminal's signals and broken pipes");
 	check(seen->has_null, "a helper's streams are /dev/null, to read and to write");
 	check(seen->has_socket && !seen->has_others,
@@ -150,7 +213,9 @@ static void test_end(void)
 
 	start(run_plain, &helper);
 	start(run_plain, &other); /* has a copy of the first one's socket */
+	again = helper.socket;
 	check(ends_within(&helper, 5000), "a helper ends although another has its socket");
+	check(fcntl(again, F_GETFD) < 0, "its socket is closed");
 	check(helper_wait_for_end(&none, 5000), "nobody waits for a helper that is not there");
 	again = other.socket;
 	check(ends_within(&other, 5000), "the helper that had both sockets ends");
@@ -159,6 +224,130 @@ static void test_end(void)
 	check(close(again) == 0, "a helper that has ended is not ended once more");
 	helper_end(&none, 5000);
 	check(fcntl(STDIN_FILENO, F_GETFD) >= 0, "without a helper no stream is closed");
+}
+
+static void test_slow_end(void)
+{
+	struct helper helper;
+
+	start(run_slow, &helper);
+	check(ends_within(&helper, 3000), "a helper that has 3 s may take 300 ms");
+}
+
+/* Its parent sees the end, with a warden or without one. */
+static void test_own_end(void)
+{
+	helper_run_fn *const runs[] = { run_nothing, run_nothing_detached };
+
+	for (unsigned i = 0; i < 2; i++) {
+		unsigned n_seen = 0, n = 50;
+		bool went_on = false;
+
+		for (unsigned j = 0; j < n; j++) {
+			struct helper helper;
+			struct pollfd ended = { 0 };
+
+			start(runs[i], &helper);
+			ended.fd = helper.socket;
+			n_seen += poll(&ended, 1, 2000) == 1 && helper_wait_for_end(&helper, 2000);
+			went_on |= seen->went_on;
+			if (helper.pid)
+				kill(helper.pid, SIGKILL);
+			close(helper.socket);
+			if (n_seen <= j)
+				break;
+		}
+		check(n_seen == n, "%u of %u ends of helpers are seen", n_seen, n);
+		check(!went_on, "a helper whose work is done does not go on as main");
+	}
+}
+
+/* Without a warden, and without a signal: by the end of the socket. */
+static void test_parent_ends(void)
+{
+	pid_t parent = fork();
+	struct helper helper;
+
+	if (parent == 0) {
+		start(run_plain, &helper);
+		_exit(0);
+	}
+	waitpid(parent, NULL, 0);
+	for (unsigned i = 0; i < 5000 && kill(seen->pid, 0) == 0; i++) {
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+		nap_ms(1);
+	}
+	check(kill(seen->pid, 0) < 0, "the socket of a helper ends with its parent");
+}
+
+/* How often process PID has gone to sleep, or was made to wait for a CPU. */
+static unsigned count_switches(pid_t pid)
+{
+	char path[64], line[128];
+	unsigned sum = 0, n;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	file = fopen(path, "r");
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "voluntary_ctxt_switches: %u", &n) == 1)
+			sum += n;
+	if (file)
+		fclose(file);
+	return sum;
+}
+
+static unsigned switches_in_300_ms(pid_t pid)
+{
+	unsigned before = count_switches(pid);
+
+	nap_ms(300);
+	return count_switches(pid) - before;
+}
+
+/* It sleeps while nothing happens, and does not look too often when main has closed the socket. */
+static void test_warden_sleeps(void)
+{
+	struct helper helper;
+	unsigned n;
+
+	start(run_hung, &helper);
+	kill(seen->pid, SIGSTOP);
+	nap_ms(50);
+	kill(seen->pid, SIGCONT);
+	nap_ms(50);
+	n = switches_in_300_ms(seen->warden);
+	check(n < 3, "a warden sleeps after its helper was stopped: it woke up %u times", n);
+	shutdown(helper.socket, SHUT_RDWR);
+	nap_ms(50);
+	n = switches_in_300_ms(seen->warden);
+	check(n > 0 && n < 50, "without a socket a warden looks now and then: %u times", n);
+	check(kill(seen->pid, 0) == 0, "main lives, and so does the helper");
+	kill(seen->pid, SIGKILL);
+	check(ends_within(&helper, 5000), "a warden ends with its helper");
+}
+
+/* No process can be forked. */
+static void test_no_fork(void)
+{
+	struct helper helper = { .socket = 77 };
+	unsigned before = count_open();
+	struct xtop_error *error;
+	int status = 0;
+
+	fork_fails = true;
+	error = helper_start("a helper", run_plain, NULL, &helper);
+	fork_fails = false;
+	check(error && strstr(error_message(error), "cannot start a helper"),
+	      "a helper that cannot be forked: %s", error ? error_message(error) : "no error");
+	error_destroy(error);
+	check(helper.socket == 77 && count_open() == before, "it leaves nothing");
+	must(helper_start("a helper", run_without_fork, NULL, &helper));
+	waitpid(helper.pid, &status, 0);
+	check(WIFEXITED(status) && WEXITSTATUS(status) == 1,
+	      "a helper whose warden cannot fork ends: status %x", (unsigned)status);
+	close(helper.socket);
 }
 
 /* The warden cannot look any more; its parent's end ends it, and this ends the helper. */
@@ -203,7 +392,7 @@ static void test_not_detached(void)
 static void test_cache(void)
 {
 	char folder[] = "/tmp/xtop-helper-XXXXXX", path[80], other[80];
-	unsigned uid = geteuid() ? geteuid() : 1234;
+	unsigned uid = geteuid() ? geteuid() : 1234, before;
 	struct stat status;
 	int fd;
 
@@ -213,17 +402,23 @@ static void test_cache(void)
 		abort();
 	snprintf(path, sizeof(path), "%s/spool.%u", folder, uid);
 	snprintf(other, sizeof(other), "%s/other", folder);
+	before = count_open();
 	fd = helper_open_cache(folder, "spool");
+	check(fcntl(fd, F_GETFD) == FD_CLOEXEC, "no program would have a helper's folder");
 	check(fd >= 0 && fstat(fd, &status) == 0 && status.st_uid == uid &&
 		      (status.st_mode & 07777) == 0700,
 	      "a helper's folder is its user's alone");
 	close(fd);
 	fchown_fails = true;
 	check(helper_open_cache(folder, "spool") == -1, "a folder that stays root's is not taken");
+	check(count_open() == before, "it is closed");
 	fchown_fails = false;
 	if (rmdir(path) || mkdir(other, 0700) || symlink(other, path))
 		abort();
 	check(helper_open_cache(folder, "spool") == -1, "a link is not followed");
+	unlink(path);
+	close(creat(path, 0600));
+	check(helper_open_cache(folder, "spool") == -1, "a file is no folder");
 	unlink(path);
 	rmdir(other);
 	rmdir(folder);
@@ -237,10 +432,16 @@ int main(void)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	test_detached();
 	test_end();
-	if (!is_emulated())
+	test_slow_end();
+	test_own_end();
+	if (!is_emulated()) {
+		test_parent_ends();
+		test_warden_sleeps();
 		test_stopped_warden();
+	}
 	if (is_sanitized)
 		return tap_done();
+	test_no_fork();
 	test_not_detached();
 	test_cache();
 	return tap_done();

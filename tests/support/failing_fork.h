@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A fork() that fails when a test wants it to. Not for builds with sanitizers. */
+#ifndef TESTS_FAILING_FORK_H
+#define TESTS_FAILING_FORK_H
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+static bool fork_fails;
+
+pid_t fork(void)
+{
+	static pid_t (*of_library)(void);
+
+	if (fork_fails) {
+		errno = EAGAIN;
+		return -1;
+	}
+	if (!of_library)
+		of_library = (pid_t(*)(void))dlsym(RTLD_NEXT, "fork");
+	return of_library();
+}
+
+#endif
