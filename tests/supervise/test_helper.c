@@ -38,7 +38,7 @@ static bool fchown_fails, opendir_fails;
 
 #ifdef SANITIZED
 static const bool is_sanitized = true; /* sanitizers replace functions themselves */
-static bool fork_fails;
+static unsigned forks_left;
 #else
 static const bool is_sanitized = false;
 
@@ -148,7 +148,7 @@ static void run_nothing(void *context, int socket)
 /* Its warden cannot fork. */
 static void run_without_fork(void *context, int socket)
 {
-	fork_fails = true;
+	forks_left = 0;
 	run_detached(context, socket);
 }
 
@@ -336,9 +336,9 @@ static void test_no_fork(void)
 	struct xtop_error *error;
 	int status = 0;
 
-	fork_fails = true;
+	forks_left = 0;
 	error = helper_start("a helper", run_plain, NULL, &helper);
-	fork_fails = false;
+	forks_left = 100;
 	check(error && strstr(error_message(error), "cannot start a helper"),
 	      "a helper that cannot be forked: %s", error ? error_message(error) : "no error");
 	error_destroy(error);

@@ -6,6 +6,8 @@
  */
 #include "config.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -31,17 +33,39 @@ static char folder[] = "/tmp/xtop-opener-XXXXXX";
 static struct opener opener;
 static int sockets[2]; /* main's, the broker's */
 
-/* Shared: a child for which a file server does not answer, and the child's parent. */
+/*
+ * Shared: a child for which a file server does not answer, and the child's parent; whether a child has
+ * gone on as if it was the broker.
+ */
 static struct {
 	_Atomic pid_t pid, warden;
+	atomic_bool went_on;
 } * hung;
 
-static bool server_answers = true;
+static bool server_answers = true, opendir_fails, setresgid_fails;
 
 #ifdef SANITIZED
 static const bool is_sanitized = true; /* sanitizers replace functions themselves */
+static unsigned forks_left;
 #else
 static const bool is_sanitized = false;
+
+#include "tests/support/failing_fork.h"
+
+DIR *opendir(const char *name)
+{
+	int fd = opendir_fails ? -1 : open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? NULL : fdopendir(fd);
+}
+
+int setresgid(gid_t real, gid_t effective, gid_t saved)
+{
+	if (!setresgid_fails)
+		return (int)syscall(SYS_setresgid, real, effective, saved);
+	errno = EPERM;
+	return -1;
+}
 
 int openat(int at, const char *name, int flags, ...)
 {
@@ -72,8 +96,13 @@ static struct broker_request request_for(uint32_t act, const char *name)
 static bool starts(uint32_t act, const char *name)
 {
 	const struct broker_request request = request_for(act, name);
+	const pid_t self = getpid();
 	struct xtop_error *error = opener_start(&opener, &request, sockets[1]);
 
+	if (getpid() != self) {
+		hung->went_on = true;
+		_exit(1);
+	}
 	error_destroy(error);
 	return !error;
 }
@@ -226,6 +255,24 @@ static void test_limit(void)
 	      "the newest file is removed although the limit is reached");
 }
 
+/* A child that cannot give up the broker's rights, or have a warden, opens nothing. */
+static void test_no_rights(void)
+{
+	opener.n_files = 0;
+	opendir_fails = true;
+	check(fails("f.folded") && !there("f.folded"), "without a look at descriptors no file is made");
+	opendir_fails = false;
+	setresgid_fails = true;
+	check(geteuid() || (fails("f.folded") && !there("f.folded")), "root makes no file");
+	setresgid_fails = false;
+	forks_left = 1;
+	check(fails("f.folded") && !there("f.folded"), "without a warden no file is made");
+	check(!starts(OPENER_CREATE, "f.folded"), "without a fork there is no child");
+	forks_left = 1000;
+	check(opens(OPENER_CREATE, "f.folded"), "then a file is made");
+	unlink(request_for(0, "f.folded").text);
+}
+
 /* Main has gone: a child that cannot answer ends. */
 static void test_gone(void)
 {
@@ -300,7 +347,10 @@ int main(void)
 	test_remove_others();
 	test_children();
 	test_limit();
+	if (!is_sanitized)
+		test_no_rights();
 	test_gone();
+	check(!hung->went_on, "no child goes on as the broker");
 	if (!is_sanitized && !emulator_lacks("subreapers")) {
 		test_hung(false);
 		test_hung(true);
