@@ -357,6 +357,7 @@ check_PROGRAMS += \
 	tests/profile/test_batches \
 	tests/profile/test_crash \
 	tests/profile/test_exits \
+	tests/profile/test_exit_waits \
 	tests/profile/test_frames \
 	tests/profile/test_names \
 	tests/profile/test_profile \

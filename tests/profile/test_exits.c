@@ -1,61 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Exits and wake-ups out of records of Xen's trace. The records are made here by the formats of Xen
- * 4.17 public/trace.h; all of them are cut into pieces at every word once.
- */
+/* Exits out of records of Xen's trace; all records are cut into pieces at every word once. */
 #include "config.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/must.h"
+#include "tests/profile/trace_records.h"
 #include "tests/support/tap.h"
-#include "xtop/profile/exits.h"
 #include "xtop/profile/exit_names.h"
-
-#define GUEST 5
-#define KHZ   2000000 /* 2 cycles are a nanosecond */
-#define US    2000ULL /* cycles */
-
-static uint32_t words[1 << 16];
-static size_t n_words;
-static uint64_t now; /* TSC */
-
-static void begin(void)
-{
-	n_words = 0;
-	now = 1000 * US;
-}
-
-static void put(uint32_t event, bool with_tsc, size_t n, const uint32_t *extra)
-{
-	words[n_words++] = event | (uint32_t)n << 28 | (uint32_t)with_tsc << 31;
-	if (with_tsc) {
-		words[n_words++] = (uint32_t)now;
-		words[n_words++] = (uint32_t)(now >> 32);
-	}
-	for (size_t i = 0; i < n; i++)
-		words[n_words + i] = extra[i];
-	n_words += n;
-}
-
-/* DOMID's VCPU goes from run state FROM to TO: 0 running, 1 runnable, 2 blocked. */
-static void put_runstate(uint32_t domid, uint32_t vcpu, uint32_t from, uint32_t to)
-{
-	put(0x21001 | from << 8 | to << 4, true, 1, (const uint32_t[]){ domid << 16 | vcpu });
-}
-
-static void put_exit(uint32_t reason, uint64_t address)
-{
-	put(0x81102, true, 3,
-	    (const uint32_t[]){ reason, (uint32_t)address, (uint32_t)(address >> 32) });
-}
-
-static void put_entry(void)
-{
-	put(0x81001, true, 0, NULL);
-}
 
 /* An MSR is written at ADDRESS, which takes US_TAKEN. */
 static void put_msr_write(uint32_t msr, uint64_t address, unsigned us_taken)
@@ -66,48 +18,6 @@ static void put_msr_write(uint32_t msr, uint64_t address, unsigned us_taken)
 	now += us_taken * US;
 	put_entry();
 	now += 10 * US;
-}
-
-/* vCPU n runs the process n + 1. */
-static struct exits_place name_page(void *context, unsigned vcpu, uint64_t address)
-{
-	bool user = !(address >> 63);
-
-	(void)context;
-	return (struct exits_place){ (uint32_t)(address >> 12 & 0xfffff), user ? vcpu + 1 : 0 };
-}
-
-/* PIECE_BYTES 0: all at once. */
-static struct exits_table *add_all(struct exits *exits, size_t piece_bytes)
-{
-	size_t all = n_words * 4;
-
-	piece_bytes = piece_bytes ? piece_bytes : all;
-	for (size_t at = 0; at < all; at += piece_bytes)
-		exits_add(exits, 3, (char *)words + at,
-			  all - at < piece_bytes ? all - at : piece_bytes, name_page, NULL);
-	return exits_get(exits);
-}
-
-/* Afterwards the trace goes on for a second: then the order of all of it is known. */
-static struct exits_table *add_settled(struct exits *exits, size_t piece_bytes)
-{
-	uint64_t tsc = now + 1000000 * US;
-	const uint32_t later[] = { 0x90021002, (uint32_t)tsc, (uint32_t)(tsc >> 32), GUEST << 16 };
-
-	exits_table_destroy(add_all(exits, piece_bytes));
-	for (unsigned i = 0; i < 2; i++)
-		exits_add(exits, 0, later, sizeof(later), name_page, NULL);
-	return exits_get(exits);
-}
-
-static struct exits *make_exits(bool is_vmx)
-{
-	struct exits *exits;
-
-	must(exits_create(0, &exits));
-	exits_set_host(exits, GUEST, KHZ, is_vmx);
-	return exits;
 }
 
 static const struct exits_row *find_row(const struct exits_table *table, const char *name)
@@ -273,211 +183,6 @@ static void test_pv(void)
 	}
 }
 
-/* xtop pauses the guest while it runs, which is no wait, and while it waits, which is one wait. */
-static void test_pauses(void)
-{
-	struct exits *exits = make_exits(false);
-	struct exits_table *table;
-
-	begin();
-	put_runstate(GUEST, 0, 2, 1);
-	now += 1 * US;
-	put_runstate(GUEST, 0, 1, 0);
-	for (unsigned i = 0; i < 3; i++) { /* paused, and goes on 9 us later */
-		put_runstate(GUEST, 0, 0, 3);
-		now += 30 * US;
-		put_runstate(GUEST, 0, 3, 1);
-		now += 9 * US;
-		put_runstate(GUEST, 0, 1, 0);
-	}
-	put_runstate(GUEST, 0, 0, 1); /* preempted */
-	now += 100 * US;
-	put_runstate(GUEST, 0, 1, 3);
-	now += 30 * US;
-	put_runstate(GUEST, 0, 3, 1);
-	now += 200 * US;
-	put_runstate(GUEST, 0, 1, 0);
-	put_runstate(GUEST, 0, 0, 2);
-	put_runstate(GUEST, 0, 2, 3); /* woken while it is paused */
-	now += 30 * US;
-	put_runstate(GUEST, 0, 3, 1);
-	put_runstate(GUEST, 0, 1, 0);
-	put_runstate(GUEST, 0, 0, 1);
-	put_runstate(GUEST, 0, 1, 3); /* for 2 s: no sample takes so long */
-	now += 2000000 * US;
-	put_runstate(GUEST, 0, 3, 1);
-	now += 10 * US;
-	put_runstate(GUEST, 0, 1, 0);
-	table = add_settled(exits, 0);
-	check(table->wakes[0].count == 4 && fabs(table->wakes[0].ns - 371000) < 1 &&
-		      table->wakes[0].longest_ns == 330000,
-	      "%" PRIu64 " waits, the longest took %" PRIu64 " ns", table->wakes[0].count,
-	      table->wakes[0].longest_ns);
-	exits_table_destroy(table);
-	exits_destroy(exits);
-}
-
-/* Waits that are 1, 2 and 5 us long are in the histogram; one of which a part was lost is not. */
-#define IDLE 0x7fff
-
-/* The idle vCPU runs. */
-static void put_idle(void)
-{
-	put_runstate(IDLE, 3, 1, 0);
-}
-
-/* The CPU idles while a sample is taken: that is not who the vCPU waits for. */
-static void test_paused_by(void)
-{
-	struct exits *exits = make_exits(false);
-	struct exits_table *table;
-
-	begin();
-	put_runstate(GUEST, 0, 1, 0);
-	put_runstate(GUEST, 1, 2, 1);
-	now += 500 * US;
-	put_runstate(GUEST, 0, 0, 3); /* a sample */
-	put_idle();
-	now += 2 * US;
-	put_runstate(GUEST, 1, 1, 3);
-	now += 30 * US;
-	put_runstate(GUEST, 1, 3, 1);
-	put_runstate(IDLE, 3, 0, 1);
-	put_runstate(GUEST, 1, 1, 0);
-	put_runstate(GUEST, 1, 0, 2);
-	put_runstate(GUEST, 2, 2, 1); /* a cap: it waits, and nobody runs */
-	put_idle();
-	now += 900 * US;
-	put_runstate(GUEST, 2, 1, 3);
-	now += 30 * US;
-	put_runstate(GUEST, 2, 3, 1);
-	now += 900 * US;
-	put_runstate(IDLE, 3, 0, 1);
-	put_runstate(GUEST, 2, 1, 0);
-	put_runstate(GUEST, 2, 0, 2);
-	put_runstate(GUEST, 4, 2, 1); /* a cap: vCPU 5 runs after the pause, too, up to the cap */
-	put_runstate(GUEST, 5, 1, 0);
-	now += 500 * US;
-	put_runstate(GUEST, 5, 0, 3);
-	put_idle();
-	now += 2 * US;
-	put_runstate(GUEST, 4, 1, 3);
-	now += 30 * US;
-	put_runstate(GUEST, 4, 3, 1);
-	put_runstate(GUEST, 5, 3, 1);
-	put_runstate(IDLE, 3, 0, 1);
-	put_runstate(GUEST, 5, 1, 0);
-	now += 5000 * US;
-	put_runstate(GUEST, 5, 0, 1);
-	put_idle();
-	now += 5000 * US;
-	put_runstate(IDLE, 3, 0, 1);
-	put_runstate(GUEST, 4, 1, 0);
-	table = add_settled(exits, 0);
-	check(table->wakes[4].longest_ns == 10532000 && table->wakes[4].longest_by == IDLE,
-	      "nobody ran before the wait's end: %" PRIu32 ", %" PRIu64 " ns",
-	      table->wakes[4].longest_by, table->wakes[4].longest_ns);
-	check(table->wakes[1].longest_ns == 532000 && table->wakes[1].longest_by == GUEST,
-	      "who ran before the pause: %" PRIu32 ", %" PRIu64 " ns", table->wakes[1].longest_by,
-	      table->wakes[1].longest_ns);
-	check(table->wakes[2].longest_ns == 1830000 && table->wakes[2].longest_by == IDLE,
-	      "nobody ran before the pause, either: %" PRIu32 ", %" PRIu64 " ns",
-	      table->wakes[2].longest_by, table->wakes[2].longest_ns);
-	exits_table_destroy(table);
-	exits_destroy(exits);
-}
-
-static void test_waits(void)
-{
-	static const unsigned us[] = { 1, 2, 5, 2000 };
-	struct exits *exits = make_exits(false);
-	struct exits_table *table;
-	uint64_t n = 0, log2[EXITS_LOG2];
-
-	begin();
-	put_runstate(GUEST, 0, 0, 2);
-	for (unsigned i = 0; i < 4; i++) {
-		put_runstate(GUEST, 0, 2, 1);
-		now += us[i] * US;
-		if (i == 3)
-			put(0x1f001, true, 4, (const uint32_t[]){ 9, 0, 0, 0 });
-		put_runstate(GUEST, 0, 1, 0);
-		put_runstate(GUEST, 0, 0, 2);
-	}
-	table = add_settled(exits, 0);
-	exits_sum_waits(table, log2);
-	for (unsigned i = 0; i < EXITS_LOG2; i++)
-		n += log2[i];
-	check(table->wakes[0].count == 3 && n == 3, "%" PRIu64 " waits", n);
-	check(table->wakes[0].longest_ns == 5000, "the longest took %" PRIu64 " ns",
-	      table->wakes[0].longest_ns);
-	check(log2[9] == 1 && log2[10] == 1 && log2[12] == 1,
-	      "each wait counts for its power of two");
-	check(table->wakes[0].log2[12] == 1, "a vCPU's wait counts for its power of two");
-	exits_table_destroy(table);
-	exits_destroy(exits);
-}
-
-/* Adds run states of vCPU 0 as CPU's buffer has them: pairs of a time in us and "from to". */
-static void add_buffer(struct exits *exits, unsigned cpu, size_t n, const unsigned (*changes)[3])
-{
-	begin();
-	for (size_t i = 0; i < n; i++) {
-		now = (2000 + changes[i][0]) * US;
-		put_runstate(GUEST, 0, changes[i][1], changes[i][2]);
-	}
-	exits_add(exits, cpu, words, n_words * 4, name_page, NULL);
-}
-
-/* CPU 0 wakes the vCPU, which runs on CPU 1. Their buffers are read one after the other. */
-static void test_two_cpus(void)
-{
-	static const unsigned wakes[][3] = { { 100, 2, 1 }, { 300, 2, 1 }, { 500, 2, 1 } };
-	static const unsigned runs[][3] = { { 110, 1, 0 }, { 200, 0, 2 }, { 330, 1, 0 },
-					    { 400, 0, 1 }, { 405, 1, 0 }, { 450, 0, 2 },
-					    { 499, 1, 0 }, /* by another clock, and before 500 */
-					    { 600, 0, 2 } };
-
-	for (unsigned order = 0; order < 2; order++) {
-		struct exits *exits = make_exits(false);
-		struct exits_table *table;
-
-		if (order == 0)
-			add_buffer(exits, 0, 3, wakes);
-		add_buffer(exits, 1, 8, runs);
-		if (order == 1)
-			add_buffer(exits, 0, 3, wakes);
-		n_words = 0;
-		table = add_settled(exits, 0);
-		check(table->wakes[0].count == 4 && fabs(table->wakes[0].ns - 45000) < 1,
-		      "waits over two buffers, order %u: %" PRIu64 ", %.0f ns", order,
-		      table->wakes[0].count, table->wakes[0].ns);
-		check_u64(table->wakes[0].longest_ns, 30000, "longest wait over two buffers");
-		exits_table_destroy(table);
-		exits_destroy(exits);
-	}
-}
-
-/* So many changes at one time that not all can be kept. */
-static void test_many_changes(void)
-{
-	struct exits *exits = make_exits(false);
-	struct exits_table *table;
-
-	for (unsigned round = 0; round < 30; round++) {
-		begin();
-		for (unsigned i = 0; i < 5000; i++)
-			put_runstate(GUEST, 0, i % 2, !(i % 2));
-		exits_add(exits, 0, words, n_words * 4, name_page, NULL);
-	}
-	n_words = 0;
-	table = add_settled(exits, 0);
-	check(table->wakes[0].count > 60000 && !table->refused, "%" PRIu64 " of 75,000 waits",
-	      table->wakes[0].count);
-	exits_table_destroy(table);
-	exits_destroy(exits);
-}
-
 static void test_vmx(void)
 {
 	struct exits *exits = make_exits(true);
@@ -525,24 +230,6 @@ static void test_hostile(void)
 		      table->n_causes <= EXITS_MAX_CAUSES,
 	      "%zu reasons, %zu causes, %" PRIu64 " refused", table->n_rows, table->n_causes,
 	      table->refused);
-	exits_table_destroy(table);
-	exits_destroy(exits);
-}
-
-/* A clock that is as slow as it can be told, and a wait of half of all of its times. */
-static void test_long_wait(void)
-{
-	struct exits *exits = make_exits(false);
-	struct exits_table *table;
-
-	exits_set_host(exits, GUEST, 1, false);
-	begin();
-	put_runstate(GUEST, 0, 2, 1);
-	now += UINT64_MAX / 2;
-	put_runstate(GUEST, 0, 1, 0);
-	table = add_settled(exits, 0);
-	check(table->wakes[0].longest_ns == 1000000000000000000ULL,
-	      "a wait that fits in no number is cut: %" PRIu64 " ns", table->wakes[0].longest_ns);
 	exits_table_destroy(table);
 	exits_destroy(exits);
 }
@@ -638,16 +325,10 @@ static void test_rename(void)
 
 int main(void)
 {
-	test_long_wait();
 	test_exits();
 	test_lost();
 	test_emulated();
 	test_pv();
-	test_waits();
-	test_pauses();
-	test_paused_by();
-	test_two_cpus();
-	test_many_changes();
 	test_pause();
 	test_rare();
 	test_rename();
