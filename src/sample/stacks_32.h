@@ -100,7 +100,7 @@ static inline bool stacks_32_check(const struct linux_stacks *stacks)
 
 /*
  * Both functions copy all stacks of a vCPU, as stacks_copy_linux() does on x86-64 (stacks_x86.h).
- * stacks_arm32_copy_linux() is for a vCPU with registers_is_arm32().
+ * stacks_arm32_copy_linux() is for a vCPU of 32-bit Arm (registers_is_arm32()).
  */
 void stacks_i386_copy_linux(struct copy *copy, bool user);
 void stacks_arm32_copy_linux(struct copy *copy, bool user);

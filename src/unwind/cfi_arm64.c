@@ -4,7 +4,7 @@
  * registers; see cfi_arm64.h. As on x86, the CFA is the caller's stack pointer. The return address
  * is in x30 (lr in 32-bit code) until a rule says where x30 was saved. A call changes x30, so only
  * the innermost function, or one that a signal interrupted, can have its return address in x30. A
- * function that never returns may not save x30; its caller is lost. Resolver's thread.
+ * function that never returns need not save x30; then its caller is lost. Resolver's thread.
  */
 #include "config.h"
 
@@ -70,7 +70,8 @@ const struct cfi_machine cfi_machine_arm32 = {
 };
 
 /*
- * Sets *CALLER to the return address, with ARM32_THUMB in 32-bit code. STEP_OUTERMOST if it is 0.
+ * Sets *CALLER to the return address; in 32-bit code, bit ARM32_THUMB tells the kind of the
+ * caller's code. STEP_OUTERMOST if the return address is 0.
  */
 static enum unwind_step arm_find_return(const struct cfi_rule *rule, const struct cursor *cursor,
 					const uint64_t *words, uint64_t *caller)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The part of call-frame information that holds only for arm64: DWARF's register numbers ("DWARF
- * for the Arm 64-bit Architecture" §4.1: 0 to 30 are x0 to x30, 31 is sp, 34 is RA_SIGN_STATE), and
- * the registers that a function preserves (AAPCS64 §6.1.1: x19 to x29). The other files read them
- * from struct cfi_machine.
+ * The part of call-frame information that holds only for arm64 and 32-bit Arm: DWARF's register
+ * numbers and the registers that a function preserves. On arm64, 0 to 30 are x0 to x30, 31 is sp,
+ * 34 is RA_SIGN_STATE ("DWARF for the Arm 64-bit Architecture" §4.1), and x19 to x29 are preserved
+ * (AAPCS64 §6.1.1). The other files read the numbers from struct cfi_machine.
  */
 #ifndef XTOP_UNWIND_CFI_ARM64_H
 #define XTOP_UNWIND_CFI_ARM64_H

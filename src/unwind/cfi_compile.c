@@ -240,8 +240,8 @@ static bool cfi_begins_chain(struct cfi_compiler *compiler, const struct entry_p
 }
 
 /*
- * Adds the rows of FDE below END, and an unknown row after them. OUTERMOST: no instruction has a
- * caller.
+ * Adds the rows of FDE below END, and a row with RULE_NONE after them. OUTERMOST: none of the
+ * function's instructions has a caller.
  */
 static void cfi_add_fde(struct cfi_compiler *compiler, const struct cfi_fde *fde, uint64_t end,
 			bool outermost)

@@ -14,8 +14,7 @@
  *            program
  *
  * Pointer encodings (LSB §10.5): the low 4 bits are the format, the next 3 say what the pointer is
- * relative to, 80 is indirect. Code on x86-64 has pcrel or absolute pointers; other bases are
- * refused.
+ * relative to, 80 is indirect. Absolute, aligned and pcrel pointers are read; others are refused.
  *
  * .eh_frame_hdr, which most linkers make, has a table of all FDEs: start of the code, and place.
  * When bytes of .eh_frame are missing, this table finds the entries after the gap. Only the
@@ -107,7 +106,7 @@ enum {
 	ENCODING_ABSOLUTE = 0x00,
 	ENCODING_PCREL = 0x10,
 	ENCODING_ALIGNED = 0x50,
-	ENCODING_BASE_MASK = 0xf0, /* with 80: indirect */
+	ENCODING_BASE_MASK = 0xf0, /* includes the bit 80, indirect */
 	ENCODING_FORMAT_MASK = 0x0f,
 };
 

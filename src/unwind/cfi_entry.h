@@ -30,7 +30,7 @@ struct cfi_cie {
 	uint8_t encoding; /* DW_EH_PE_*: encoding of the pointers in FDEs that use this CIE */
 	bool has_data;    /* "z": FDEs have augmentation data */
 	bool is_short, is_arm64; /* copied from struct cfi_section */
-	bool signal;      /* "S": the frames are left by a signal or an interrupt */
+	bool signal;      /* "S": a signal or an interrupt has interrupted the caller */
 	const uint8_t *program;
 	size_t program_bytes;
 	size_t size_bytes; /* size of the whole CIE; 0: it could not be read */

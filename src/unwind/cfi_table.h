@@ -32,7 +32,7 @@
 #define CFI_MAX_PROGRAM_BYTES (16U << 20)
 
 #define CFI_MAX_PRESERVED 12 /* registers that a function preserves; arm64 has the most */
-/* stack words that a step reads: saved registers and words between them */
+/* limit for the stack words that a step reads: saved registers and words between them */
 #define CFI_RULE_WORDS 32
 
 /*
@@ -45,7 +45,7 @@ struct cfi_rule {
 	uint8_t reg;       /* enum unwind_register that the CFA is computed from */
 	bool signal;       /* the caller was interrupted */
 	uint8_t n_words;
-	int16_t low;       /* arm64 saves registers at the low end of a frame of any size */
+	int16_t low;       /* 16 bits: on arm64 the saved registers may lie far below the CFA */
 	uint8_t unused[2]; /* zeros */
 	uint8_t slot[CFI_MAX_PRESERVED]; /* struct cfi_machine.n_preserved slots are used */
 	uint32_t saved;    /* bit i: register i (enum unwind_register) has a slot */
@@ -91,7 +91,7 @@ struct cfi {
 
 /* --- cfi_compile.c ---------------------------------------------------------------------------- */
 
-/* *CFIP is NULL if the sections have no FDE. Error: out of memory. */
+/* *CFIP is NULL if no FDE can be read. Error: out of memory. */
 struct xtop_error *cfi_compile(const struct cfi_sections *sections, struct cfi **cfip);
 
 /* --- cfi_builder.c ---------------------------------------------------------------------------- */
@@ -124,7 +124,7 @@ bool cfi_asks(const struct cfi *cfi, uint64_t start, uint64_t end);
 enum unwind_step cfi_arm64_step(struct cfi *cfi, uint64_t bias, struct cursor *cursor);
 /* A step on arm64 by RULE, from any table. */
 enum unwind_step cfi_arm64_rule_step(const struct cfi_rule *rule, struct cursor *cursor);
-/* A step in 32-bit Arm code by RULE, which is RULE_CFA_ARM32. */
+/* A step in 32-bit Arm code by RULE, of the kind RULE_CFA_ARM32 or RULE_CFA_DEREF_ARM32. */
 enum unwind_step cfi_arm32_rule_step(const struct cfi_rule *rule, struct cursor *cursor);
 
 /* --- the search ------------------------------------------------------------------------------- */

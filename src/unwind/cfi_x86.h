@@ -2,6 +2,7 @@
 /*
  * The part of call-frame information that holds only for x86-64 and i386: DWARF's register numbers
  * (psABI table 3.36), the registers that a function preserves (psABI §3.2.1), and the linkers' PLT.
+ * For all machines: the kinds of rules, and struct cfi_machine, which says how the machines differ.
  */
 #ifndef XTOP_UNWIND_CFI_X86_H
 #define XTOP_UNWIND_CFI_X86_H

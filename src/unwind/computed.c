@@ -36,7 +36,7 @@ struct computed_return {
 };
 #define COMPUTED_RETURNS 256
 
-/* The rules of addresses whose functions have not been read. */
+/* Sizes of the tables with the rules of addresses whose functions have not been read. */
 #define COMPUTED_WAYS    4096
 #define COMPUTED_GUESSES 256
 
@@ -47,7 +47,7 @@ struct computed_work {
 	struct cfi_builder rules; /* only rules; this table has no rows */
 	struct call_targets *targets; /* NULL: not needed yet */
 	bool no_targets; /* too much code for targets, or out of memory */
-	struct computed_miss misses[2][COMPUTED_MISSES]; /* [true]: of guesses at bounds */
+	struct computed_miss misses[2][COMPUTED_MISSES]; /* index 1: misses of guesses at bounds */
 	struct computed_return returns[COMPUTED_RETURNS];
 	struct computed_rows rows;
 	struct way_out *way_out;                   /* NULL: not needed yet */
@@ -403,7 +403,10 @@ static struct cfi_hit *computed_guess_at(const struct computed *computed, uint32
 	return &computed->work->guesses[hash_slot(offset, COMPUTED_GUESSES)];
 }
 
-/* Creates work->way_out. Returns false if there is none for this code, or if memory is out. */
+/*
+ * Creates work->way_out if it is still missing. Returns false if the code is not x86-64's, or if
+ * memory is out.
+ */
 static bool computed_has_way_out(struct computed *computed)
 {
 	struct computed_work *work = computed->work;
@@ -414,10 +417,11 @@ static bool computed_has_way_out(struct computed *computed)
 }
 
 /*
- * Follows the code behind OFFSET to a return. CALLED: a return address is one byte behind OFFSET.
- * LAST: nothing else will tell the caller, so ways behind jumps count, too. Returns false if no way
- * leads there. *MISSING then tells whether code was missing. While code of other ways is missing, a
- * way behind a jump is a guess: it is kept apart, and the result is false.
+ * Follows the code from OFFSET to a return. CALLED: OFFSET + 1 is a return address. LAST: nothing
+ * else will tell the caller, so ways that go on after a jump count, too. Returns false if no way
+ * leads to a return; *MISSING then tells whether code was missing. While code of other ways is
+ * missing, a way that goes on after a jump is a guess: the guess is stored apart, and the result is
+ * false.
  */
 static bool computed_find_way(struct computed *computed, uint32_t offset, bool called, bool last,
 			      bool *missing)
@@ -446,10 +450,10 @@ static bool computed_find_way(struct computed *computed, uint32_t offset, bool c
 }
 
 /*
- * Finds the rule at OFFSET: by all of the function if its bounds are known, else by the code behind
- * OFFSET, else by guessed bounds, else by ways behind jumps. Returns false if code is missing, or
- * nothing is found. Where the code behind OFFSET is missing, all code is not searched for bounds:
- * the function is incomplete.
+ * Finds the rule at OFFSET: by the whole function if its bounds are known, else by the code from
+ * OFFSET on, else by guessed bounds, else by ways that go on after a jump. Returns false if code is
+ * missing, or if nothing is found. If code after OFFSET is missing, the function is incomplete, so
+ * its bounds are not guessed.
  */
 static bool computed_read(struct computed *computed, uint32_t offset, bool called)
 {
@@ -489,8 +493,8 @@ static uint64_t computed_turn(const struct computed *computed)
 }
 
 /*
- * Whether code for OFFSET may be read in TURN, for a GUESS at its function or for a step: it was
- * not missing, or its time has come.
+ * Whether code for OFFSET may be read in TURN: the code was not missing, or its turn has come.
+ * GUESS: the code is needed to guess a function's bounds, not for a step.
  */
 static bool computed_is_due(const struct computed *computed, uint32_t offset, uint64_t turn,
 			    bool guess)
@@ -503,8 +507,8 @@ static bool computed_is_due(const struct computed *computed, uint32_t offset, ui
 }
 
 /*
- * Notes in TURN whether the code for OFFSET was THERE. After misses it is due in 1 turn, 2 turns ..
- * COMPUTED_MAX_DELAY turns.
+ * Notes in TURN whether the code for OFFSET was THERE. After one miss the code is due in 1 turn,
+ * after two in 2, then in 4, and so on up to COMPUTED_MAX_DELAY turns.
  */
 static void computed_note(struct computed *computed, uint32_t offset, uint64_t turn, bool guess,
 			  bool there)
@@ -532,7 +536,10 @@ static void computed_try(struct computed *computed, uint32_t offset, bool called
 			      computed_read(computed, offset, called));
 }
 
-/* Reads the function at OFFSET if it was not read yet. Not inlined: steps rarely need this. */
+/*
+ * The number of the rule at OFFSET. Reads the function if it was not read yet. Not inlined: steps
+ * rarely need this.
+ */
 static __attribute__((noinline)) uint32_t
 computed_read_rule(struct computed *computed, uint32_t offset, bool called, struct cfi_hit *hit)
 {
@@ -613,7 +620,7 @@ enum unwind_step computed_step(struct computed *computed, uint64_t bias, struct 
 
 	if (offset >= computed->span || (!computed->work && !computed_create_work(computed)))
 		return STEP_NOT_COVERED;
-	/* may reallocate the rules */
+	/* This call may reallocate the rules, so the rule's address is taken after it. */
 	number = computed_find_rule(computed, (uint32_t)offset, !cursor->interrupted);
 	return computed->machine->rule_step(&computed->work->rules.cfi->rules[number], cursor);
 }

@@ -35,18 +35,18 @@ size_t computed_memory_bytes(const struct computed *computed);
 enum unwind_step computed_step(struct computed *computed, uint64_t bias, struct cursor *cursor);
 /*
  * Whether a call instruction ends at ADDRESS, in the guest. Also true while the code before ADDRESS
- * is missing.
+ * is missing and a later turn may bring it, or if memory is out.
  */
 bool computed_is_return(struct computed *computed, uint64_t bias, uint64_t address);
 /* Copies code at ADDRESS, in the guest. Returns how many bytes could be read, from the front. */
 size_t computed_read_code(const struct computed *computed, uint64_t bias, uint64_t address,
 			  void *buffer, size_t size_bytes);
-/* The bounds of the function at ADDRESS, in the image. False: no step has been there yet. */
+/* The bounds of the function at ADDRESS, in the image. False: the function was not read yet. */
 bool computed_find_function(const struct computed *computed, uint64_t address, uint64_t *start,
 			    uint64_t *end);
 /*
- * As computed_find_function(), but reads the function if no step has been in it. Targets of calls
- * tell its bounds if nothing else does; that reads all code, a part in each turn.
+ * As computed_find_function(), but reads the function if no step has been in it. If nothing else
+ * tells its bounds, targets of calls do; to find them, all code is read, a part in each turn.
  */
 bool computed_guess_function(struct computed *computed, uint64_t address, uint64_t *start,
 			     uint64_t *end);

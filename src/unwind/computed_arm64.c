@@ -55,7 +55,7 @@ static bool arm64_find_call(const uint8_t **atp, const uint8_t *end, uint64_t ad
 	return false;
 }
 
-/* Whether BEFORE ends with a filler, or with a jump, return, trap or call. */
+/* Whether BEFORE ends with a filler, a jump, return, trap or call, or with no instruction. */
 static bool arm64_ends_function(const uint8_t before[COMPUTED_CALL_BEFORE_BYTES])
 {
 	const uint8_t *last = before + COMPUTED_CALL_BEFORE_BYTES - WORD_BYTES;

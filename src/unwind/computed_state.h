@@ -2,12 +2,12 @@
 /*
  * What is known about registers and stack before an instruction, relative to the function's entry:
  *
- *   VALUE_FRAME  the stack pointer at the function's entry + offset
- *   VALUE_ALIGNED the stack pointer that the function has aligned, + offset
- *   VALUE_ENTRY  the value that a preserved register had at the function's entry
- *   VALUE_NUMBER the number `offset`
- *   VALUE_ELSEWHERE an address on a stack that is not the one at the function's entry
- *   VALUE_LOST   not known
+ *   VALUE_FRAME      the stack pointer at the function's entry + offset
+ *   VALUE_ALIGNED    the stack pointer that the function has aligned, + offset
+ *   VALUE_ENTRY      the value that a preserved register had at the function's entry
+ *   VALUE_NUMBER     the number `offset`
+ *   VALUE_ELSEWHERE  an address on a stack that is not the one at the function's entry
+ *   VALUE_LOST       not known
  *
  *   at the entry   x86-64: rsp = VALUE_FRAME 0, where the return address is; rbx, rbp, r12..r15 =
  *                  VALUE_ENTRY.  arm64: sp = VALUE_FRAME 0; x19 to x30 = VALUE_ENTRY
@@ -86,8 +86,9 @@ bool computed_state_lose_stack(struct computed_state *state);
 /* Whether the stack pointer has its value from the entry. */
 bool computed_state_has_no_frame(const struct computed_state *state);
 /*
- * Whether rbp was set to 0 without being saved, in code that has no frame. A compiled function
- * makes a frame before it calls another one. So a new thread's first code is marked.
+ * Whether rbp was set to 0 without being saved, in code that has no frame. A new thread's first
+ * code does this to mark the end of the chain. A compiled function makes a frame before it calls
+ * another function.
  */
 bool computed_state_begins_chain(const struct computed_state *state);
 /* Whether the function has changed to another stack. */

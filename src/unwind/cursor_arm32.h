@@ -21,7 +21,7 @@ static const uint8_t cursor_arm32_registers[N_REGISTERS_ARM32] = {
 	0, 1, 2, 3, 4, 5, 13, REG_ARM32_R7, 8, 9, 10, REG_ARM32_R11, 12, REG_SP, REG_ARM32_LR,
 };
 
-/* cursor_init() for a vCPU with registers_runs_arm32(). */
+/* cursor_init() for a vCPU that runs 32-bit Arm code (registers_runs_arm32()). */
 void cursor_arm32_init(struct cursor *cursor, const struct sample_vcpu *vcpu);
 
 /*

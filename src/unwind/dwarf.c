@@ -70,7 +70,7 @@ struct dwarf_function {
 	uint64_t start, end;               /* addresses in the image */
 	uint32_t document, document_bytes; /* range in dwarf.documents; multiples of 8 */
 	uint32_t fde;                      /* offset of the FDE in the document */
-	bool signal;                       /* the frames are left by a signal */
+	bool signal;                       /* a signal has interrupted the caller */
 };
 
 struct dwarf {

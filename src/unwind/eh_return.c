@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a function that goes on in another frame has left of its caller; see eh_return.h. */
+/* Finds where a function continues that leaves several frames at once; see eh_return.h. */
 #include "config.h"
 
 #include "unwind/eh_return.h"
 
 #include "xtop/unwind/disassemble.h"
 
-/* Words of the function's frame in which the places of the caught function's words are searched. */
+/* Limit for the words of the function's frame that are searched for addresses of saved words. */
 #define EH_RETURN_MAX_WORDS 1024
 
 /* Whether CODE is "mov REGISTER, %rsp". */
@@ -17,7 +17,7 @@ static bool eh_return_loads_stack(const uint8_t *code, size_t n)
 
 bool eh_return_is_near(const uint8_t *code, size_t n, uint64_t address)
 {
-	uint64_t furthest = 0; /* where jumps lead, counted from ADDRESS */
+	uint64_t furthest = 0; /* the furthest target of a jump, as a distance from ADDRESS */
 
 	for (size_t at = 0; at < n;) {
 		const struct code next = { code + at, n - at, address + at, 8, ARCH_X86 };

@@ -13,7 +13,8 @@
 bool entry_find_regs(struct cursor *cursor);
 /*
  * Moves the cursor to the user code if the vCPU runs code that enters or leaves the kernel. Returns
- * false, with the cursor unchanged, if the vCPU runs other code. USER may be NULL.
+ * false, with the cursor unchanged, if the vCPU runs other code. USER is the user code's address
+ * space, or NULL.
  */
 bool entry_leave(const struct unwind_space *user, struct cursor *cursor);
 /*

@@ -84,7 +84,7 @@ static bool entry_is_user_stack(const struct cursor *cursor, uint64_t sp)
 	return false;
 }
 
-/* Whether the memory of SAVED still exists: execve() and exit() give it up. */
+/* Whether the user code of SAVED still has its memory: execve() and exit() give it up. */
 static bool entry_has_memory(const struct cursor *cursor, const uint64_t *saved)
 {
 	bool is_32 = pstate_arm64_is_user32(saved[PT_ARM64_PSTATE]);
@@ -124,7 +124,7 @@ static bool entry_set_last(struct cursor *cursor, uint64_t end, uint64_t size_by
 }
 
 /*
- * Looks for the user's registers at the end of each kernel stack, if the chain did not lead there.
+ * Finds the user's registers at the end of a kernel stack, if the chain did not lead there.
  */
 static bool entry_search_user(struct cursor *cursor)
 {

@@ -8,7 +8,7 @@
  *
  * Instructions are read one after the other. A conditional branch counts as not taken. A call in
  * 32-bit code counts as a step to the next instruction; in 64-bit code it ends the search, because
- * what comes after it may be called by others. The constants that mov, lea and push leave are
+ * other functions may call the code after it. The constants that mov, lea and push leave are
  * remembered: a far return may stand for a far jump (push selector; push address; lret). Zydis
  * decodes the instructions. Any thread; the bytes are hostile.
  */
@@ -176,7 +176,10 @@ static enum jumps_step jumps_next(struct jumps_walk *walk, uint64_t address, uin
 	return JUMPS_END;
 }
 
-/* Adds the code at TARGET. Returns false if it lies nowhere, is known, or if there is no room. */
+/*
+ * Sets *TARGET to its place in the image, and adds it to ENTRIES. Returns false if *TARGET is no
+ * code of the image, if ENTRIES have it already, or if there is no room.
+ */
 static bool jumps_add(const struct jumps_walk *walk, uint64_t *target, struct entry_points *entries)
 {
 	if (!walk->place(walk->context, *target, target) ||
@@ -198,8 +201,8 @@ static void jumps_follow_wide(struct jumps_walk *walk, uint64_t address,
 }
 
 /*
- * Follows the code of 32-bit mode from ADDRESS. Near jumps are only followed: they are counted if
- * a far jump comes after them, which shows that this is code of 32-bit mode.
+ * Follows the code of 32-bit mode from ADDRESS. Targets of near jumps are followed and not added,
+ * because only a far jump shows that this is code of 32-bit mode. Targets of far jumps are added.
  */
 static void jumps_follow_short(struct jumps_walk *walk, uint64_t address,
 			       struct entry_points *entries)

@@ -9,7 +9,7 @@
  *
  *   an entry of .ARM.extab, in words with the most significant byte first
  *   10000000 i  i  i                 three instructions
- *   1000000x n  i  i   and n words   x 01 or 10: two instructions, and four in each further word
+ *   100000xx n  i  i   and n words   xx 01 or 10: two instructions, and four in each further word
  *   0...                             a language's routine, then g++'s form: n i i i, and n words
  *
  * Entries ascend, and each entry holds up to the next entry. Linkers end the index with an entry
@@ -49,7 +49,7 @@ static bool exidx_read(const struct exidx_section *section, uint64_t offset, uin
 	return true;
 }
 
-/* The address that WORD refers to, which itself lies at ADDRESS: R_ARM_PREL31. */
+/* The address to which WORD, a word at ADDRESS, refers: R_ARM_PREL31. */
 static uint32_t exidx_target(uint32_t word, uint32_t address)
 {
 	return address + (uint32_t)((int32_t)(word << 1) >> 1);

@@ -41,7 +41,7 @@ struct exidx_run {
 	const uint8_t *at, *end;
 	unsigned base; /* number of the register that offsets are relative to */
 	int vsp;       /* offset of the virtual stack pointer from the base register */
-	int places[EXIDX_REGISTERS]; /* offset from which each was popped, or EXIDX_NOWHERE */
+	int places[EXIDX_REGISTERS]; /* register -> offset of its popped word, or EXIDX_NOWHERE */
 	bool has_sp;                 /* sp was popped: no further instruction is allowed */
 	bool refused, finished;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The functions of a kernel of i386 that run first. Its instructions are not read, so no table
- * tells that they have no caller. Resolver's thread.
+ * The functions of an i386 kernel that run first. They have no caller. No table says so, because
+ * computed.h does not read code of i386. Resolver's thread.
  */
 #ifndef XTOP_UNWIND_FIRST_CODE_H
 #define XTOP_UNWIND_FIRST_CODE_H
@@ -15,7 +15,7 @@ struct first_code;
 struct first_code *first_code_create(const struct code_source *source);
 void first_code_destroy(struct first_code *code); /* NULL allowed */
 size_t first_code_memory_bytes(const struct first_code *code);
-/* STEP_OUTERMOST in such a function. BIAS: address in the guest - address in the image. */
+/* STEP_OUTERMOST in a first function. BIAS: address in the guest - address in the image. */
 enum unwind_step first_code_step(const struct first_code *code, uint64_t bias,
 				 struct cursor *cursor);
 

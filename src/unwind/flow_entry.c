@@ -6,7 +6,7 @@
  *
  *     mov $16,%eax; mov %eax,%ss; mov $stack_top,%rsp; call main; hlt
  *
- * It may also take words from the new stack where a function has its return address.
+ * Such code may also pop a word where a called function has its return address.
  * A function that changes to another stack for a while, for instance to handle an interrupt, comes
  * back to its own stack. longjmp() and switches between threads go on elsewhere, after a jump or a
  * return. System call entries, which return to user code by iret or sysret, have that code as their
@@ -78,7 +78,7 @@ static bool flow_uses_stack(const struct flow *flow, const struct instruction *i
 	       (instruction->flow == INSTRUCTION_CALL && flow->machine->return_bytes);
 }
 
-/* Whether control leaves the function at OP by a jump. */
+/* Whether INSTRUCTION may leave the function by a jump. */
 static bool flow_jumps_away(const struct flow *flow, const struct instruction *instruction)
 {
 	return instruction->flow == INSTRUCTION_INDIRECT ||
@@ -112,8 +112,8 @@ static bool flow_can_be_left(const struct flow *flow)
 }
 
 /*
- * Whether the function first pops the word where a return address would be, and never leaves. Who
- * made the stack of a new thread has put something else there:
+ * Whether the function first pops the word where a return address would be, and is never left. The
+ * creator of a new thread's stack has put something else there:
  *
  *     pop %rdi; pop %rbx; push $0; call *%rbx; call exit_thread
  */

@@ -111,7 +111,7 @@ static inline bool registers_is_arm32(const struct registers *regs)
 	return regs->arch == ARCH_ARM64 && registers_arm64_is_32(&regs->arm64);
 }
 
-/* Whether the vCPU runs 32-bit Arm code, below a kernel of 32 or of 64 bits. */
+/* Whether the vCPU runs 32-bit Arm code, with a kernel of 32 or of 64 bits. */
 static inline bool registers_runs_arm32(const struct registers *regs)
 {
 	return regs->arch == ARCH_ARM64 && registers_arm64_runs_32(&regs->arm64);

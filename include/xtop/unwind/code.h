@@ -34,7 +34,7 @@ struct code_source {
 	void *context;               /* the first argument of the functions above */
 	struct entry_points entries; /* code addresses in the functions that run first */
 	struct work *work;           /* tells when to stop reading code; NULL: never */
-	enum guest_arch arch;        /* architecture of the code; words have 8 bytes (`links`: 4) */
+	enum guest_arch arch;        /* architecture of the code; its reader knows the word size */
 };
 
 #endif

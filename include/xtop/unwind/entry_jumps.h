@@ -14,7 +14,7 @@
  */
 typedef bool entry_jumps_place(void *context, uint64_t target, uint64_t *address);
 
-/* Adds to ENTRIES the functions that jumps reach from its `elf` and `pvh`. Only x86-64. */
+/* Adds to ENTRIES the functions that jumps reach from ENTRIES->elf and ->pvh. Only x86-64. */
 void entry_jumps_find(const struct code_source *source, entry_jumps_place *place, void *context,
 		      struct entry_points *entries);
 

@@ -20,7 +20,7 @@ bool arch_is_user_tables(struct memory_root root)
 	return !root_is_arm(root) && arch_x86_is_user_tables(root);
 }
 
-/* A kernel of 32 bits on arm64 has no page-table isolation. */
+/* A kernel of 32-bit Arm has no page-table isolation. */
 struct memory_root arch_kernel_tables(struct memory_root root)
 {
 	if (root.width == ROOT_ARM32)

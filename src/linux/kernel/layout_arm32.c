@@ -26,7 +26,8 @@ static uint32_t code_immediate(uint32_t word)
 }
 
 /*
- * The last `mrc` tells which register has `current`. Up to the first call no other has `current`.
+ * The last `mrc` tells which register has `current`. Up to the first call no other register has
+ * `current`.
  */
 bool layout_arm32_read_code(const struct linux_guest *guest, struct layout_32_names *names)
 {

@@ -27,20 +27,20 @@
 #include "linux/process/xarray.h"
 
 #define WORD              4
-#define TASK_MAX_BYTES    16384 /* limit: task_struct of 6.1 has 6,336 */
-#define TASK_PID_BYTES    128   /* range after group_leader for thread_pid: 20 in 6.1 */
-#define TASK_PID_PARTS    64    /* range in struct pid for `tasks`: 12 */
-#define TASK_NUMBERS      128   /* range in struct pid for `numbers`: 52 */
-#define TASK_LISTS_BYTES  40  /* tasks, pushable_tasks, pushable_dl_tasks: before mm */
-#define TASK_SCHED_BYTES  28  /* sched_info: a long and three times */
+#define TASK_MAX_BYTES    16384 /* limit for offsets: task_struct of 6.1 has 6,336 bytes */
+#define TASK_PID_BYTES    128 /* bytes searched for thread_pid after group_leader: at 20 in 6.1 */
+#define TASK_PID_PARTS    64  /* bytes of struct pid searched for `tasks`: at 12 in 6.1 */
+#define TASK_NUMBERS      128 /* bytes of struct pid searched for `numbers`: at 52 in 6.1 */
+#define TASK_LISTS_BYTES  40  /* size of tasks, pushable_tasks, pushable_dl_tasks: before mm */
+#define TASK_SCHED_BYTES  28  /* size of sched_info: a long and three times */
 #define TASK_ON_CPU_WORDS 4   /* words from `stack` to on_cpu */
 #define TASK_SIGCHLD      17
 #define TASK_NAME         16  /* size of comm */
-#define TASK_FS_BYTES     128 /* range after comm for fs: 40 */
-#define FS_ROOT_BYTES     48  /* range in fs_struct for root: 20 */
-#define SWITCH_BYTES      32  /* bytes of a function that are read */
-#define CGROUP_BYTES      64
-#define EXEC_BYTES        2048 /* in 6.1 the function adds after 1,470 bytes */
+#define TASK_FS_BYTES     128 /* bytes searched for fs after comm: at 40 in 6.1 */
+#define FS_ROOT_BYTES     48  /* bytes of fs_struct searched for root: at 20 in 6.1 */
+#define SWITCH_BYTES      32  /* bytes of __switch_to_asm() that are read */
+#define CGROUP_BYTES      64  /* bytes of bpf_get_current_cgroup_id() that are read */
+#define EXEC_BYTES        2048 /* bytes of begin_new_exec() that are read: 6.1 adds at 1,470 */
 #define EXEC_NEAR_BYTES   32   /* range around the addition */
 
 static uint64_t task_word(const struct process_trial *trial, unsigned offset)
