@@ -30,8 +30,8 @@
 #define ADDR2LINE_WAIT_S     120
 #define ADDR2LINE_KERNEL     "[kernel]"
 #define ADDR2LINE_REFUSED                                                                          \
-	"%zu places are not understood: a number is damaged, or the name is longer than Linux "    \
-	"allows"
+	"%zu places are not understood: a number is damaged, the name is longer than Linux "       \
+	"allows, or the line has too many"
 
 /* A place in the text, and what the guest's symbols say about it. */
 struct addr2line_place {
@@ -50,7 +50,7 @@ struct addr2line {
 	size_t n_places, places_capacity;
 	size_t n_found; /* places whose line was found */
 	size_t n_named; /* places without a line that were addresses and have got a name */
-	size_t n_refused; /* places that were not understood */
+	size_t n_refused; /* places that were not understood, or exceeded a limit */
 };
 
 /* --- files ------------------------------------------------------------------------------------ */

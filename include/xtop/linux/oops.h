@@ -33,8 +33,8 @@ struct oops_place {
 
 /*
  * Finds the places in LINE, from the left. Returns the number of places. Adds to *N_REFUSED the
- * number of symbols that give no place: the name is too long, a number is damaged, or LINE has
- * OOPS_MAX_PLACES places before the symbol.
+ * number of places that are left out: the name is too long, a number is damaged, or LINE has
+ * OOPS_MAX_PLACES places before this one.
  */
 size_t oops_find_places(const char *line, struct oops_place places[OOPS_MAX_PLACES],
 			size_t *n_refused);

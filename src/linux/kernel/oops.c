@@ -200,11 +200,13 @@ size_t oops_find_places(const char *line, struct oops_place places[OOPS_MAX_PLAC
 		if (oops_has_offset(at, length)) {
 			start = oops_find_file(from, at);
 			end = oops_read_symbol(start, (size_t)(at - start) + length, &place);
-			*n_refused += !end || n == OOPS_MAX_PLACES;
+			*n_refused += !end;
 		} else if (!oops_read_address(at, length, &place)) {
 			end = NULL;
 		}
-		if (end && n < OOPS_MAX_PLACES) {
+		if (end && n == OOPS_MAX_PLACES) {
+			(*n_refused)++;
+		} else if (end) {
 			place.exact = place.exact || oops_is_marked(line, start, end);
 			place.end = (size_t)(end - line);
 			n = oops_add_place(places, n, &place);

@@ -97,6 +97,13 @@ static void test_limits(void)
 	check_u64(oops_find_places(many, places, &refused), OOPS_MAX_PLACES,
 		  "places beyond the limit are left out");
 	check_u64(refused, 60 - OOPS_MAX_PLACES, "places that are left out");
+	many[0] = '\0';
+	refused = 0;
+	for (unsigned i = 0; i < 60; i++)
+		strcat(many, "c0105a2b ");
+	check_u64(oops_find_places(many, places, &refused), OOPS_MAX_PLACES,
+		  "addresses beyond the limit are left out");
+	check_u64(refused, 60 - OOPS_MAX_PLACES, "addresses that are left out");
 	check_none("f+0x12 g+0x/0x10 h+12/0x30 1f+0x1/0x2 +0x1/0x2", 2);
 	check_none("f+0x11111111111111111/0x20", 1);
 }
