@@ -69,11 +69,6 @@ void module_files_destroy(struct module_files *files)
 	free(files);
 }
 
-size_t module_files_count(const struct module_files *files)
-{
-	return files->n;
-}
-
 /* --- listing ---------------------------------------------------------------------------------- */
 
 /* The length of the module's name in the file name NAME; 0 if the file is no module. */

@@ -23,6 +23,5 @@ void module_files_destroy(struct module_files *files); /* NULL allowed */
  * reads the folders. IMAGE stays unchanged if there is no such file.
  */
 void module_files_find_lines(struct module_files *files, struct image *image);
-size_t module_files_count(const struct module_files *files);
 
 #endif

@@ -56,9 +56,6 @@ static void check_found(struct fixture *fixture, const char *release, const char
 
 static void test_names(struct fixture *fixture)
 {
-	struct image *image;
-	struct module_files *files;
-
 	check_found(fixture, RELEASE, "[made_up]", true,
 		    "a file with a hyphen in its name is found");
 	check_found(fixture, RELEASE, "[sound]", true, "a file of Fedora's below usr/ is found");
@@ -72,12 +69,23 @@ static void test_names(struct fixture *fixture)
 	check_found(fixture, "..", "[made_up]", false, "a release that leads up gives no files");
 	check_found(fixture, "x/../" RELEASE, "[made_up]", false,
 		    "a release that is a path gives no files");
-	image = make_image(fixture, "[made_up]");
+}
+
+/* Folders are read once: a file that is found later was not there when they were read. */
+static void test_no_build_id(struct fixture *fixture)
+{
+	struct module_files *files = module_files_create(&fixture->places, RELEASE);
+	struct image *image = make_image(fixture, "[late]");
+
 	image->build_id.size_bytes = 0;
-	files = module_files_create(&fixture->places, RELEASE);
 	module_files_find_lines(files, image);
-	check(!image->lines && module_files_count(files) == 0,
-	      "a module without a build-id reads no files");
+	check(!image->lines, "no file is found for a module without a build-id");
+	image_unref(image);
+	shell("cp %s %s/debug/lib/modules/" RELEASE "/kernel/late.ko", fixture->program,
+	      fixture->top);
+	image = make_image(fixture, "[late]");
+	module_files_find_lines(files, image);
+	check(image->lines, "a module without a build-id reads no folders");
 	image_unref(image);
 	module_files_destroy(files);
 }
@@ -148,6 +156,7 @@ int main(void)
 	snprintf(path, sizeof(path), "%s/debug", fixture.top);
 	fixture.folders.fds[fixture.folders.n++] = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	test_names(&fixture);
+	test_no_build_id(&fixture);
 	test_in_sandbox(&fixture);
 	close(fixture.folders.fds[0]);
 	test_root(&fixture);

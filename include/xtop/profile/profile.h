@@ -61,7 +61,11 @@ void profile_rename(struct profile *profile,
 struct xtop_error *profile_copy(struct profile *profile, uint64_t time_ns,
 				struct snapshot **snapshotp);
 
-size_t profile_nodes(const struct profile *profile); /* the number of nodes, root included */
+/*
+ * The number of nodes, root included. For tests and benchmarks, which ask after each sample: making
+ * a snapshot would take too long.
+ */
+size_t profile_nodes(const struct profile *profile);
 size_t profile_memory_bytes(const struct profile *profile);
 
 #endif

@@ -60,6 +60,7 @@ const struct snapshot *history_head(const struct history *history, size_t moment
  */
 void history_shares(const struct history *history, uint64_t sequence, uint32_t frame, size_t n,
 		    float *percents);
+/* For tests, which check that the limits of HISTORY bound its memory. */
 size_t history_memory_bytes(const struct history *history);
 
 #endif

@@ -80,7 +80,8 @@ struct takers_table {
 struct takers;
 /* HALF_LIFE_NS 0: nothing decays. */
 struct xtop_error *takers_create(uint32_t domid, uint64_t half_life_ns, struct takers **takersp);
-void takers_destroy(struct takers *takers); /* NULL allowed */
+/* NULL allowed. The watch of the host runs until its process ends, and destroys nothing. */
+void takers_destroy(struct takers *takers);
 /* Adds what happened from the look BEFORE to the look NOW. */
 void takers_add(struct takers *takers, const struct host_look *before, const struct host_look *now);
 /* Fills in what the looks have shown: all but names, affinities, schedules and the pool. */

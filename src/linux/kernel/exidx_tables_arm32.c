@@ -14,7 +14,8 @@
 
 #define EXIDX_MAX_BYTES       LIMIT(8U << 20, 64U << 10) /* limit for each of the two tables */
 #define EXIDX_ENTRY_BYTES     8
-#define EXIDX_ENTRY_MAX_BYTES 1032 /* longest entry of the second table: 2 words and 255 words */
+/* longest entry of the second table: two words, and as many as a byte can count (exidx.c) */
+#define EXIDX_ENTRY_MAX_BYTES ((2 + UINT8_MAX) * sizeof(uint32_t))
 
 static uint8_t *exidx_copy(const struct linux_guest *guest, uint64_t address, size_t size_bytes)
 {
