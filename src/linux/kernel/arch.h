@@ -33,7 +33,7 @@ struct arch_name {
 	enum linux_symbol symbol;
 	const char *name;
 };
-/* Names that only kernels of one architecture have. If several are found, the last one is used. */
+/* Names of symbols that are needed on x86 only. If a symbol has several names, the last counts. */
 extern const struct arch_name arch_names_x86[];
 extern const size_t n_arch_names_x86;
 

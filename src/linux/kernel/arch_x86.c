@@ -64,8 +64,6 @@ const struct arch_name arch_names_x86[] = {
 	{ LINUX_GETPID, "sys_getpid" }, /* up to 4.16 */
 	{ LINUX_ENTRY, "entry_SYSCALL_64" },
 	{ LINUX_TIMER, "sysvec_apic_timer_interrupt" },
-	{ LINUX_IDLE_CPU, "idle_cpu" },
-	{ LINUX_STACK_INFO, "dump_stack_print_info" },
 	{ LINUX_SWITCH, "__switch_to_asm" },
 	{ LINUX_NEW_EXEC, "begin_new_exec" },
 	{ LINUX_CGROUP_ID, "bpf_get_current_cgroup_id" },

@@ -34,7 +34,7 @@
 /* most names that are searched, including the names of arch.h */
 #define LINUX_MAX_NAMES 64
 
-/* Symbols that are found by name; arch.h has more. */
+/* Symbols that are found by name; arch.h has those that only x86 needs. */
 static const struct arch_name linux_names[] = {
 	{ LINUX_TEXT, "_text" },
 	{ LINUX_END, "_end" },
@@ -59,6 +59,8 @@ static const struct arch_name linux_names[] = {
 	{ LINUX_NOTES_STOP, "__stop_notes" },
 	{ LINUX_GET_PAGES, "__get_free_pages" },
 	{ LINUX_GET_PAGES, "get_free_pages_noprof" }, /* from 6.10 */
+	{ LINUX_IDLE_CPU, "idle_cpu" },
+	{ LINUX_STACK_INFO, "dump_stack_print_info" },
 	{ LINUX_PRINT_MODULES, "print_modules" },
 	{ LINUX_GET_BPF, "bpf_get_kallsym" },
 	{ LINUX_STOLEN, "xen_vcpu_stolen" },
@@ -86,10 +88,12 @@ static bool linux_read_symbols(struct linux_kernel *kernel, const struct kallsym
 {
 	struct kallsyms_wanted wanted[LINUX_MAX_NAMES];
 	enum linux_symbol symbols[LINUX_MAX_NAMES];
-	size_t n = linux_add_names(arch_names_x86, n_arch_names_x86, wanted, symbols, 0);
 	struct symtab *tab = NULL;
 	struct xtop_error *error;
+	size_t n = 0;
 
+	if (!root_is_arm(kernel->guest.root))
+		n = linux_add_names(arch_names_x86, n_arch_names_x86, wanted, symbols, n);
 	n = linux_add_names(linux_names, N_LINUX_NAMES, wanted, symbols, n);
 	error = symtab_create(&tab);
 	if (!error)

@@ -16,7 +16,8 @@
 #include "xtop/unwind/orc.h"
 
 /*
- * Kernel symbols whose addresses are needed. linux_attach.c and arch_x86.c have the symbols' names.
+ * Kernel symbols whose addresses are needed. linux_attach.c has the symbols' names, arch_x86.c the
+ * names that only x86 needs.
  */
 enum linux_symbol {
 	LINUX_TEXT,           /* _text */
