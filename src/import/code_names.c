@@ -71,7 +71,7 @@ struct xtop_error *code_names_add_file(struct code_names *names, const struct ho
 	return error;
 }
 
-/* Whether IMAGE has the name of FILE. A debug file may have ".debug" behind the name. */
+/* Whether IMAGE has the name of FILE. A debug file may have ".debug" after the name. */
 static bool code_names_has_name(const struct image *image, const char *file)
 {
 	const char *name = builder_base_name(file);

@@ -53,7 +53,7 @@ struct gperf_mapping {
 
 struct gperf_reader {
 	struct builder *builder;
-	char *bytes; /* the whole file, with a NUL behind it */
+	char *bytes; /* the whole file, with a NUL after it */
 	size_t n, capacity;
 	bool is_text;                   /* a profile of the heap or of contention */
 	struct gperf_mapping *mappings; /* ascending */
@@ -185,7 +185,7 @@ static const struct gperf_mapping *gperf_find_mapping(const struct gperf_reader 
 /* --- stacks ----------------------------------------------------------------------------------- */
 
 /*
- * Stacks are pushed from the innermost frame on. The address behind a call may belong to the next
+ * Stacks are pushed from the innermost frame on. The address after a call may belong to the next
  * function. The interrupted instruction of a CPU profile is no such address. In text, the innermost
  * frame has called the allocator, or the lock (pprof's profile/legacy_profile.go, parseHeap() and
  * parseContention()).

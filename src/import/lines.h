@@ -31,7 +31,7 @@ struct lines {
 };
 
 struct text_line {
-	char *text; /* without its end; a NUL may be put behind it. Valid until the next line */
+	char *text; /* without its end; a NUL may be put after it. Valid until the next line */
 	size_t bytes;
 	bool cut; /* the line was longer: TEXT has its first bytes */
 };
@@ -40,7 +40,7 @@ struct text_line {
 struct xtop_error *lines_init(struct lines *lines, struct import_source *source, const char *start,
 			      size_t n);
 void lines_deinit(struct lines *lines);
-/* *MOREP is false, and LINE untouched, behind the last line. */
+/* *MOREP is false, and LINE untouched, after the last line. */
 struct xtop_error *lines_next(struct lines *lines, struct text_line *line, bool *morep);
 /*
  * Decodes the N bytes with which a file begins into TEXT, as UTF-8 with a NUL at its end, in at

@@ -195,7 +195,7 @@ static char *perf_find_file(char *text, size_t n)
 }
 
 /*
- * Ends TEXT, "vfs_read+0x1c ([kernel.kallsyms])", behind the function's name, and returns the name
+ * Ends TEXT, "vfs_read+0x1c ([kernel.kallsyms])", after the function's name, and returns the name
  * of the file, which may have brackets of its own. NULL: there is none.
  */
 static char *perf_split_frame(char *text)

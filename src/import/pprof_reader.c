@@ -119,7 +119,7 @@ static bool pprof_sample_message(struct pprof_stream *stream, uint32_t tag, pb_i
 	return true;
 }
 
-/* How many samples stand behind SAMPLE. At least one: it has weight. */
+/* How many samples SAMPLE stands for. At least one: SAMPLE has weight. */
 static uint64_t pprof_reader_count(const struct pprof_tables *tables,
 				   const struct pprof_stack *sample, double ticks)
 {

@@ -55,7 +55,7 @@ enum { WORD_FUNCTION, WORD_POSITION, WORD_CALL, WORD_LINES, WORD_NAME_HASH, N_PH
 #define PHP_MAX_LINE  10000000
 
 /*
- * The first and the last line of a function are one word of struct _zend_op_array, behind the name
+ * The first and the last line of a function are one word of struct _zend_op_array, after the name
  * of its file. The word lies further back in newer versions.
  */
 #define PHP_FIRST_LINES 120

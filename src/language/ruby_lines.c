@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The line that a frame of Ruby executes. struct rb_iseq_constant_body has, some words behind the
+ * The line that a frame of Ruby executes. struct rb_iseq_constant_body has, some words after the
  * function's names, its struct iseq_insn_info: an array of entries that begin with a line, and a
  * table from instructions to entries (iseq.c, struct succ_index_table). The table has a bit for
  * each instruction. An instruction's entry has the number of bits that are set up to the
@@ -63,7 +63,7 @@ uint32_t ruby_read_line(const struct runtime_process *process, const struct runt
 	if (!at || instruction > n_instructions ||
 	    !ruby_read_words(process, at, words, INFO_SEARCHED))
 		return 0;
-	instruction -= instruction > 0; /* the pc is behind the instruction that is executed */
+	instruction -= instruction > 0; /* the pc is after the instruction that is executed */
 	for (unsigned i = 0; i + N_INFO_WORDS <= INFO_SEARCHED; i++) {
 		const uint64_t *info = &words[i];
 		uint64_t n = (uint32_t)info[INFO_N_ENTRIES], entry;

@@ -189,7 +189,7 @@ static void ruby_try_table(const struct runtime_process *process, uint64_t table
 
 /*
  * Reads the class at ADDRESS. Since 3.2 its name is a member of struct rb_classext_struct, which
- * lies behind struct RClass; before, it is in a table of variables that a classext elsewhere has.
+ * lies after struct RClass; before, it is in a table of variables that a classext elsewhere has.
  */
 static void ruby_read_class(const struct runtime_process *process, uint64_t address,
 			    struct ruby_class *class)

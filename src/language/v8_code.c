@@ -20,7 +20,7 @@
 
 #define CODE_ALIGNMENT  32 /* the first instruction's, at least */
 #define CODE_MAX_BYTES  (256 << 10)
-#define CODE_LAST_BYTES 64 /* how far behind its place the table's last entry holds */
+#define CODE_LAST_BYTES 64 /* how far after its place the table's last entry holds */
 #define TABLE_MAX_BYTES (16 << 10)
 #define ARRAY_LENGTH    8 /* in the upper half */
 #define ARRAY_FIRST     16
@@ -145,7 +145,7 @@ static bool v8_take_number(struct v8_table *table, int64_t *number)
  * distance of the positions (v8 src/codegen/source-position-table.cc). An entry holds up to the
  * next one. The first one is for the first instruction; since V8 8 its distance is counted from -1.
  *
- * From EXITS on, behind all calls, is code that goes on in the interpreter. When V8 gives up code
+ * From EXITS on, after all calls, is code that goes on in the interpreter. When V8 gives up code
  * that is running, it makes the code's calls return there. Which call it was is then not known.
  */
 static bool v8_search_table(struct v8_table table, uint32_t offset, uint64_t exits,

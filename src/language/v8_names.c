@@ -59,7 +59,7 @@ int v8_read_type(const struct runtime_process *process, uint64_t word)
 
 /* --- strings ---------------------------------------------------------------------------------- */
 
-/* A string whose characters lie behind each other. */
+/* A string whose characters lie one after another. */
 struct v8_text {
 	uint64_t address;
 	uint32_t length;

@@ -56,7 +56,7 @@ static void reader_decode_end(struct recording_reader *reader, uint64_t size_byt
 			    "%" PRIu64 " samples were recorded, %" PRIu64 " are in it",
 			    end->n_samples, reader->n_samples);
 	else if (bytes_after)
-		chunks_stop(&reader->chunks, "%" PRIu64 " bytes behind its end mark", bytes_after);
+		chunks_stop(&reader->chunks, "%" PRIu64 " bytes after its end mark", bytes_after);
 	else
 		reader->chunks.ended = true;
 }

@@ -180,7 +180,7 @@ static void flow_end_call(struct flow *flow, uint32_t call)
 
 /*
  * A call that never returns may have arguments on the stack, which nobody then takes away. If only
- * a table of jumps leads to the code behind that call, the code seems to have these words on its
+ * a table of jumps leads to the code after that call, the code seems to have these words on its
  * stack, until its path meets another path without them. So of two depths the deeper one is wrong.
  * Notes that the first call at this depth never returns. Returns false if that call is not known.
  */

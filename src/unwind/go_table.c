@@ -182,7 +182,7 @@ static struct go_record go_record_of(const struct go_table *table)
 	}
 }
 
-/* Reads the name at OFFSET. Bytes behind the name may be missing. */
+/* Reads the name at OFFSET. Bytes after the name may be missing. */
 static bool go_read_name(const struct go_table *table, uint32_t offset,
 			 struct go_function *function)
 {

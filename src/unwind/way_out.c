@@ -3,7 +3,7 @@
  * Follows code from one address to a return; see way_out.h. A value is described by what registers
  * have at the address: a register plus a number, or the stack word at such a sum.
  *
- * Ways that pass fewer calls are followed first: behind a call that never returns lies code of
+ * Ways that pass fewer calls are followed first: after a call that never returns lies code of
  * other functions. A return counts only if it can be the function's: each preserved register has
  * the value that it had, or one out of the frame. A jump to another function changes nothing, as
  * that function returns to the same caller.
@@ -57,7 +57,7 @@ struct way_state {
 	unsigned n_slots;
 	int32_t least; /* bytes from the stack pointer at the address to the CFA; a lower bound */
 	int32_t odd;   /* distance to the CFA modulo WAY_ALIGNMENT; -1: not known */
-	bool jumped;   /* the way went on behind a jump to an unknown address */
+	bool jumped;   /* the way went on after a jump to an unknown address */
 };
 
 struct way {
@@ -404,7 +404,7 @@ static bool way_has_popped(const struct way_state *state)
 	return sp->reg != REG_SP || sp->offset > 0;
 }
 
-/* WAY goes on at NEXT, behind a jump to an unknown address. */
+/* WAY goes on at NEXT, after a jump to an unknown address. */
 static void way_jump(struct way_out *way_out, struct way *way, uint64_t next)
 {
 	way->state.jumped = true;

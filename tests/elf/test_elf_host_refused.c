@@ -39,11 +39,11 @@ static void test_refused(void)
 		      "damaged ELF file: section headers");
 	image = good;
 	image.header.e_shnum = 0x8000;
-	check_refused("section headers behind the file's end", &image,
+	check_refused("section headers after the file's end", &image,
 		      "damaged ELF file: section headers");
 	image = good;
 	image.header.e_phnum = PN_XNUM;
-	check_refused("segments behind the file's end", &image, "");
+	check_refused("segments after the file's end", &image, "");
 	image = good;
 	image.header.e_shstrndx = SHN_XINDEX;
 	image.sections[0].sh_link = 0x7fffffff;

@@ -79,7 +79,7 @@ static void test_shapes(void)
 
 	check_bias("a page that code shares with what is before it", &shared, 0x10001000, 0x1000,
 		   0x10001000 - 0x2000);
-	check_bias("a page that code shares with what is behind it", &shared, 0x10002000, 0x2000,
+	check_bias("a page that code shares with what is after it", &shared, 0x10002000, 0x2000,
 		   0x10002000 - 0x3000);
 	check_bias("the middle of a segment", &large, 0x900000, 0x300000, 0);
 	check_bias("a segment that was moved by 2 MiB", &large, 0xa00000, 0x200000, 0x200000);

@@ -114,7 +114,7 @@ static void test_find(struct fixture *fixture)
 	      "no kernel is found for code far from its symbols");
 	kernel = find(fixture, INNER + 5);
 	if (!check(kernel,
-		   "a kernel is found by a running function, behind a header without a file"))
+		   "a kernel is found by a running function, after a header without a file"))
 		exit(1);
 	elf_kernel_os.describe(kernel, &description);
 	check(strstr(description.system, "symbols in memory"), "the kernel is described as %s",
@@ -155,7 +155,7 @@ static void test_far(struct fixture *fixture)
 	memory_set_watcher(made_memory(fixture->made), &(struct memory_watcher){ .read = NULL });
 	made_unmap(fixture->made, fixture->root, CODE + (2 << 20), GUEST_PAGE_SIZE);
 	memory_refresh(made_memory(fixture->made));
-	check(!is_found(fixture, INNER), "no kernel is found behind a hole");
+	check(!is_found(fixture, INNER), "no kernel is found after a hole");
 	fixture->guest.looks = 0;
 	put_file(fixture, FILE_AT, NULL);
 }

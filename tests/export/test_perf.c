@@ -144,7 +144,7 @@ static void test_waits(void)
 		   "httpd 1/1 [000] 0.000000: 10000000 cpu-clock:\n"
 		   "\t            2000 main+0x0 ([kernel.kallsyms])\n"
 		   "\n" WAIT_ENTRY("0.000000"),
-		   "waits behind a snapshot");
+		   "waits after a snapshot");
 	must(sample_log_create(&log));
 	settings.samples = log;
 	log_sample(log, (struct logged_sample){ 1002003999, 1, 0, 12, 13, 1 }, "@httpd;main");
@@ -152,7 +152,7 @@ static void test_waits(void)
 		   "httpd 12/13 [001] 1.002003: 10000000 cpu-clock:\n"
 		   "\t            2000 main+0x0 ([kernel.kallsyms])\n"
 		   "\n" WAIT_ENTRY("1.002003"),
-		   "waits behind a recording's samples");
+		   "waits after a recording's samples");
 	sample_log_destroy(log);
 	settings.samples = NULL;
 	settings.waits = NULL;

@@ -159,7 +159,7 @@ static void test_deep(void)
 	read_close(&read);
 }
 
-/* Names that differ in the middle and at the end, behind what is kept. */
+/* Names that differ in the middle and at the end, after the part that is kept. */
 static void test_long_names(void)
 {
 	static char text[80000];

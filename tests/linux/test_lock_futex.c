@@ -169,7 +169,7 @@ static void test_futex_wait(struct lock_fixture *fixture)
 	      "futex_wait() waits for a futex");
 	put_glibc(fixture, 2, 77, 3, 0);
 	check_glibc(fixture, &wait, OS_HOLDER_GUESS, 77,
-		    "a mutex of glibc behind futex_wait() names a thread");
+		    "a mutex of glibc in futex_wait() names a thread");
 	put(fixture, saved + 8 * PT_REGS_R10, 2);
 	check(finds(fixture, &waiter, mm, OS_LOCK_FUTEX, &wait) && wait.is_shared,
 	      "futex_wait() of a shared futex is found");

@@ -164,7 +164,7 @@ static void test_one(struct fixture *fixture)
 	      "a task on a CPU does not wait");
 	made_set_u32(fixture->made, task, TASK_ON_CPU, 0x01010100);
 	turn(fixture, 13 * S);
-	check(seen.adds == 1, "the bytes behind on_cpu, one byte in 7.3, are ignored");
+	check(seen.adds == 1, "the bytes after on_cpu, one byte in 7.3, are ignored");
 	made_set_u32(fixture->made, task, TASK_ON_CPU, 0);
 	made_set_u32(fixture->made, task, TASK_EXIT_STATE, 32);
 	turn(fixture, 14 * S);
@@ -224,7 +224,7 @@ static void test_times(struct fixture *fixture)
 	made_set(fixture->made, task, TASK_SWITCHES, 13);
 	made_set(fixture->made, task, TASK_LAST_ARRIVAL, 90 * S);
 	turn(fixture, 101 * S);
-	check_u64(seen.ended_ns, 189 * MS, "a wait with two runs behind it ends at the last look");
+	check_u64(seen.ended_ns, 189 * MS, "a wait with two runs after it ends at the last look");
 	check_u64(seen.waited_ns, 500 * MS,
 		  "a wait begins after the last look that did not see it");
 	/* It got a CPU at 106 s on our clock, ran for 20 ms, was preempted, and ran for 5 ms. */

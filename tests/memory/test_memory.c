@@ -125,7 +125,7 @@ static void test_strings(void)
 	made_put(made, root, LAST + 0xffe, "xy", 2);
 	made_put_string(made, root, 0, "z");
 	check(!memory_read_string(memory, root, LAST + 0xffe, string, sizeof(string)),
-	      "a string does not go on behind the last address");
+	      "a string does not go on after the last address");
 	end();
 }
 
@@ -553,7 +553,7 @@ static void test_dump(void)
 	check(!error && dump, "the file is opened");
 	check(memory_read_u64(dump, top, LAST + 0xff8, &value) && value == tables[1023],
 	      "a word of the file");
-	check(!memory_read_u64(dump, top, 3ULL << 39, &value), "a frame behind the file's end");
+	check(!memory_read_u64(dump, top, 3ULL << 39, &value), "a frame after the file's end");
 	memory_destroy(dump);
 	unlink(path);
 	error = dump_open(path, &dump);

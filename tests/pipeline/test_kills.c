@@ -69,7 +69,7 @@ static void run_main(bool with_helpers)
 	options_deinit(&options);
 }
 
-/* Puts the processes below PID into PIDS, behind the N that it has. Returns their number. */
+/* Puts the processes below PID into PIDS, after the N that it has. Returns their number. */
 static unsigned collect(pid_t pid, pid_t *pids, unsigned n)
 {
 	char path[64];

@@ -213,7 +213,7 @@ static void test_functions(void)
 		     "an address in the next function has its start");
 	answer = names_find(names, space, CODE + 0x140, FRAME_KIND_USERLAND, true, 1);
 	frame = answer->frame;
-	check_string(text_of(frame), "libx.so+0x1140", "behind a function: the address itself");
+	check_string(text_of(frame), "libx.so+0x1140", "after a function: the address itself");
 	check(answer->quality == NAME_OFFSET, "no function is known there");
 	check_places(space);
 	end();

@@ -113,8 +113,8 @@ static void test_clocks(void)
 	check(sample_log_convert(log, CLOCK_GUEST, 150, &told) && told == 1160, "in between: %d",
 	      (int)told);
 	check(sample_log_convert(log, CLOCK_GUEST, 250, &told) && told == 1280,
-	      "behind the one without it: %d", (int)told);
-	check(sample_log_convert(log, CLOCK_GUEST, 400, &told) && told == 1440, "behind all: %d",
+	      "after the one without it: %d", (int)told);
+	check(sample_log_convert(log, CLOCK_GUEST, 400, &told) && told == 1440, "after all: %d",
 	      (int)told);
 	sample_log_destroy(log);
 }

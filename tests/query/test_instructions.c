@@ -22,7 +22,7 @@ static void test_rows(void)
 	check_u64(instructions_find(&instructions, 0x13), 7,
 		  "an address inside an instruction finds its row");
 	check_u64(instructions_find(&instructions, 0x47), 25,
-		  "an address behind the last instruction has no row");
+		  "an address after the last instruction has no row");
 	check_u64(instructions.rows[12].jump, 7, "a jump leads back to its loop");
 	check_u64(instructions.rows[6].jump, 21, "a jump to the end has a row");
 	check_u64(instructions.rows[20].jump, INSTRUCTION_NONE,

@@ -92,8 +92,8 @@ static void test_unknown_chunks(void)
 	check(outcome.n_samples == N_SAMPLES && strstr(outcome.message, "newer xtop"),
 	      "required, late: %s", outcome.message);
 	outcome = read_inserted(recorded.whole_bytes, "trailing", 8);
-	check(outcome.n_samples == N_SAMPLES && strstr(outcome.message, "8 bytes behind"),
-	      "bytes behind the end mark are told: %s", outcome.message);
+	check(outcome.n_samples == N_SAMPLES && strstr(outcome.message, "8 bytes after"),
+	      "bytes after the end mark are told: %s", outcome.message);
 }
 
 /* Tables of no image that can be known: a note of their size may be larger than the ring. */
@@ -107,9 +107,9 @@ static void test_late_tables(void)
 	struct outcome outcome;
 
 	outcome = read_inserted(find_chunk(RECORDING_END), &tables, sizeof(tables));
-	check(outcome.n_samples == N_SAMPLES && !outcome.message[0], "TABL behind samples: %s",
+	check(outcome.n_samples == N_SAMPLES && !outcome.message[0], "TABL after samples: %s",
 	      outcome.message);
-	check_u64(outcome.n_notes, n_notes, "notes of a file with TABL behind samples");
+	check_u64(outcome.n_notes, n_notes, "notes of a file with TABL after samples");
 }
 
 #define IN(type, field) offsetof(struct type, field), sizeof(((struct type *)NULL)->field)

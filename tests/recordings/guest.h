@@ -5,7 +5,7 @@
  * text, outermost first: "start_kernel;serve;hash". A name stands for a place in the middle of its
  * function;
  *
- *	name!    behind the function's last byte, like the return address of a call of noreturn
+ *	name!    after the function's last byte, like the return address of a call of noreturn
  *	0x1234   that address
  *
  * The stack of N frames, from the stack pointer upwards; rbp points at the innermost link:

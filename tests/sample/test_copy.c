@@ -115,7 +115,7 @@ static void test_ends_of_the_stack(void)
 	check_copy(copy_prepared(), CUT_NOT_PRESENT, 1,
 		   "a stack of one byte before a page that is not there");
 	regs->rsp = STACK_END;
-	check_copy(copy_prepared(), CUT_NOT_PRESENT, 0, "a stack pointer behind the last page");
+	check_copy(copy_prepared(), CUT_NOT_PRESENT, 0, "a stack pointer after the last page");
 	regs->rsp = 0x0000800000000000;
 	check_copy(copy_prepared(), CUT_NOT_PRESENT, 0, "a stack pointer that is no address");
 	end();

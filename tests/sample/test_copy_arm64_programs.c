@@ -155,7 +155,7 @@ static void check_left(const char *what)
 	piece = sample_next_stack(piece);
 	check(piece->kind == STACK_GOROUTINE && piece->address == GO_STACK + 0xff8 &&
 		      piece->address + piece->size_bytes == GO_STACK_END && first_word(1) == GO_PC,
-	      "%s: behind where it goes on, the goroutine's stack", what);
+	      "%s: the second piece is the goroutine's stack", what);
 }
 
 /* Deep in a goroutine: all of its stack is copied, before the resolver knows anything. */

@@ -208,7 +208,7 @@ static void test_interrupt(void)
 	regs->rsp = IRQ_END - 0x208;
 	stacks.irq_stack_per_cpu = 0;
 	copy();
-	check_pieces(want, 3, "an interrupt stack whose end is told by the hole behind it");
+	check_pieces(want, 3, "an interrupt stack whose end is told by the hole after it");
 	add_pages(IRQ_END, 0x4000);
 	copy();
 	check_u64(copied.n_stacks, 2, "no link onto a stack whose end is not known");

@@ -131,9 +131,9 @@ static void test_rules(void)
 	refuse("kind out of range", stack->kind = N_STACK_KINDS);
 	refuse("two first pieces", stack_at(record, STACK1)->kind = STACK_FIRST);
 	refuse("two user pieces", stack->kind = STACK_USER);
-	refuse("a linked piece behind the user's", stack->kind = STACK_USER;
+	refuse("a linked piece after the user's", stack->kind = STACK_USER;
 	       stack_at(record, STACK1)->kind = STACK_LINKED);
-	refuse("a first piece behind a linked one", stack->kind = STACK_LINKED;
+	refuse("a first piece after a linked one", stack->kind = STACK_LINKED;
 	       stack_at(record, STACK1)->kind = STACK_FIRST);
 	refuse("blocked vCPU with stacks", vcpu->state = VCPU_BLOCKED);
 	refuse("offline vCPU with stacks", vcpu->state = VCPU_OFFLINE);

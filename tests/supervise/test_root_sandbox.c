@@ -26,7 +26,7 @@ static const bool is_sanitized = false;
 
 #define BIT(capability) (1ULL << (capability))
 
-/* The number behind NAME in the status of process PID. */
+/* The number after NAME in the status of process PID. */
 static unsigned long long status_of(pid_t pid, const char *name, int base)
 {
 	unsigned long long value = 999;

@@ -430,7 +430,7 @@ static void test_late_size(void)
 		screen_type((const char[]){ *key, '\0' });
 		screen_wait(NULL, 0, 400);
 	}
-	/* A key right behind Esc would be one sequence with it, however late xtop reads both. */
+	/* A key right after Esc would be one sequence with it, however late xtop reads both. */
 	screen_type("\033");
 	wait_for_last_row(&vt, "F1Help", row, sizeof(row));
 	screen_type("a");

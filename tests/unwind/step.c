@@ -107,7 +107,7 @@ static bool step_read(uint64_t address, void *buffer, size_t n)
 
 /* --- the real chain --------------------------------------------------------------------------- */
 
-/* Whether CODE is a call: e8, or ff /2, behind any prefixes. */
+/* Whether CODE is a call: e8, or ff /2, after any prefixes. */
 static bool step_is_call(const uint8_t *code)
 {
 	unsigned i = 0;

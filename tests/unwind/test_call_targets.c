@@ -151,7 +151,7 @@ static void compare_file(const char *path)
 	       100 * (double)program.n_starts / (double)program.n_functions, program.n_functions);
 	check((double)program.n_same >= 0.95 * all, "%s: 95 %% lead to the same caller", path);
 	check((double)program.n_wrong <= 0.01 * all,
-	      "%s: one in a hundred leads elsewhere at most: such a caller stands behind no call", path);
+	      "%s: one in a hundred leads elsewhere at most: such a caller follows no call", path);
 	computed_destroy(computed);
 	elf_file_deinit(&program.file);
 	elf_tables_close(&program.tables);

@@ -123,7 +123,7 @@ static void test_unaligned(void)
 		0xc3,
 	};
 
-	check_made((struct made_code){ bytes, sizeof(bytes), false }, "a function behind a return",
+	check_made((struct made_code){ bytes, sizeof(bytes), false }, "a function after a return",
 		   1, (uint64_t[]){ 0x101a, 0x101e }, 2);
 }
 
@@ -140,9 +140,9 @@ static void test_behind_call(void)
 	};
 	const struct made_code code = { bytes, sizeof(bytes), false };
 
-	check_made(code, "a function behind a call", 1, (uint64_t[]){ 0x1008 }, 1);
-	check_made(code, "a function behind a call", 2, (uint64_t[]){ 0x100f }, 1);
-	check_made(code, "a function that never returns, behind a return", 1,
+	check_made(code, "a function after a call", 1, (uint64_t[]){ 0x1008 }, 1);
+	check_made(code, "a function after a call", 2, (uint64_t[]){ 0x100f }, 1);
+	check_made(code, "a function that never returns, after a return", 1,
 		   (uint64_t[]){ 0x1014 }, 1);
 }
 
@@ -158,7 +158,7 @@ static void test_argument(void)
 	};
 
 	check_made((struct made_code){ bytes, sizeof(bytes), false },
-		   "a push of an argument behind a call is no function", 2,
+		   "a push of an argument after a call is no function", 2,
 		   (uint64_t[]){ 0x100e, 0x1013 }, 2);
 }
 
@@ -177,8 +177,8 @@ static void test_probes(void)
 	};
 	const struct made_code code = { bytes, sizeof(bytes), false };
 
-	check_made(code, "behind a loop of probes", 0x4000 / 8, (uint64_t[]){ 0x1020, 0x1021 }, 2);
-	check_made(code, "behind a loop of probes", 0, (uint64_t[]){ 0x1028 }, 1);
+	check_made(code, "after a loop of probes", 0x4000 / 8, (uint64_t[]){ 0x1020, 0x1021 }, 2);
+	check_made(code, "after a loop of probes", 0, (uint64_t[]){ 0x1028 }, 1);
 }
 
 /* alloca() in a case of a switch, which leads back: the stack pointer is not known, rbp is. */
@@ -394,8 +394,8 @@ static void test_behind_rare_call(bool called)
 	bytes[1] = called ? 0x1b : 0x0b;
 	code = (struct made_code){ bytes, sizeof(bytes), false };
 	check_made(code,
-		   called ? "a called function with another function's part behind a call"
-			  : "a function with another function's part behind a call",
+		   called ? "a called function with another function's part after a call"
+			  : "a function with another function's part after a call",
 		   1, (uint64_t[]){ 0x1021, 0x1029 }, 2);
 	check_unknown(code, 0x1040);
 }

@@ -33,7 +33,7 @@ static void test_instructions(void)
 	check_program("remember and restore", "rsp+8 ret-8 rbp-16", 0x86, 2, 0x0a, 0x0e, 64, 0xc6,
 		      0x0b);
 	check_program("expression of the CFA", "ask", 0x0f, 3, 0x77, 16, 0x96);
-	check_program("CFA behind a pointer", "*(rbp-8) ret-8", 0x0f, 3, 0x76, 0x78, 0x06);
+	check_program("CFA read through a pointer", "*(rbp-8) ret-8", 0x0f, 3, 0x76, 0x78, 0x06);
 	check_program("CFA in a PLT", "plt 11 ret-8", 0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b,
 		      0x2a, 0x33, 0x24, 0x22);
 	check_program("CFA in a PLT for CET", "plt 10 ret-8", 0x0f, 11, 0x77, 8, 0x80, 0, 0x3f,
@@ -109,7 +109,7 @@ static void test_advances(void)
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
 		check_string(rule_text(cfi, MADE_CODE + wanted[i].at), wanted[i].rule,
-			     "the rule behind an advance");
+			     "the rule after an advance");
 	check_string(rule_text(cfi, MADE_CODE - 1), "none",
 		     "an address before the function has no rule");
 	cfi_destroy(cfi);
@@ -135,7 +135,7 @@ static void test_broken_later(void)
 	check_string(rule_text(cfi, MADE_CODE + 0xff), "rsp+16 ret-8",
 		     "an advance beyond the function's end ends the last row there");
 	check_string(rule_text(cfi, MADE_CODE + 0x201), "none",
-		     "an address behind an advance beyond the end has no rule");
+		     "an address after an advance beyond the end has no rule");
 	cfi_destroy(cfi);
 	cfi = compile_program(back, sizeof(back));
 	check_string(rule_text(cfi, MADE_CODE + 0x20), "none", "a set_loc backwards is refused");

@@ -131,7 +131,7 @@ static void test_ends(struct cfi *cfi)
 
 	begin(0x40, &cursor);
 	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_NOT_COVERED,
-	      "code behind the function is not covered");
+	      "code after the function is not covered");
 	begin(16, &cursor);
 	made.stack.size_bytes = 24;
 	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_CUT,
@@ -276,7 +276,7 @@ static void test_32(void)
 	cursor.regs[REG_PC] = CODE_32 + 4;
 	cursor.interrupted = false;
 	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_BAD,
-	      "32 bits: behind a call, an unsaved lr gives no caller");
+	      "32 bits: after a call, an unsaved lr gives no caller");
 	begin_32(0x44, STACK_32, &cursor);
 	check(cfi_arm64_step(cfi, 0, &cursor) == STEP_OUTERMOST, "32 bits: lr is undefined");
 	begin(8, &cursor);

@@ -159,7 +159,7 @@ static void test_overlap(void)
 	check_string(rule_text(cfi, MADE_CODE + 0x40), "rsp+16 ret-8",
 		     "overlapping FDEs: the inner function has its own rule");
 	check_string(rule_text(cfi, MADE_CODE + 0x50), "none",
-		     "overlapping FDEs: code behind the inner function has no rule");
+		     "overlapping FDEs: code after the inner function has no rule");
 	cfi_destroy(cfi);
 }
 
@@ -199,7 +199,7 @@ static void test_gap(void)
 	check_string(rule_text(cfi, MADE_CODE), "rsp+8 ret-8", "the FDE before a gap is used");
 	check_string(rule_text(cfi, MADE_CODE + 0x100), "none", "the FDE in a gap is left out");
 	check_string(rule_text(cfi, MADE_CODE + 0x200), "rsp+8 ret-8",
-		     "the FDE behind a gap is used");
+		     "the FDE after a gap is used");
 	cfi_destroy(cfi);
 }
 
@@ -486,18 +486,18 @@ static void test_entry(void)
 	check_entry(end + 16, end + 16 + 255, "outermost",
 		    "the first 256 bytes at the entry point are outermost");
 	check_entry(end + 16, end + 16 + 256, "none",
-		    "code 256 bytes behind the entry point has no rule");
-	check_entry(end, end, "outermost", "an entry point directly behind an FDE is outermost");
+		    "code 256 bytes after the entry point has no rule");
+	check_entry(end, end, "outermost", "an entry point directly after an FDE is outermost");
 	check_entry(next - 16, next - 1, "outermost",
 		    "an entry point directly before an FDE is outermost");
 	check_entry(next - 16, next, "rsp+16 ret-8",
-		    "the FDE behind an entry point keeps its rule");
+		    "the FDE after an entry point keeps its rule");
 	check_entry(MADE_CODE + 16, MADE_CODE + 16, "rsp+16 ret-8",
 		    "an entry point inside of an FDE keeps the FDE's rule");
 	check_entry(MADE_CODE - 16, MADE_CODE, "rsp+16 ret-8",
 		    "an entry point before all FDEs changes no rule");
 	check_entry(next + 0x100, next + 0x100, "outermost",
-		    "an entry point behind all FDEs is outermost");
+		    "an entry point after all FDEs is outermost");
 	check_entries(0, end + 16, end + 16, "outermost", "the PVH entry point is outermost");
 	check_entries(end + 16, end + 32, end + 31, "outermost",
 		      "two entry points: the first is outermost");
@@ -510,7 +510,7 @@ static void test_entry(void)
 	check_entries(end + 16, next + 0x100, end + 16, "outermost",
 		      "two entry points: the one between FDEs is outermost");
 	check_entries(end + 16, next + 0x100, next + 0x100, "outermost",
-		      "two entry points: the one behind all FDEs is outermost");
+		      "two entry points: the one after all FDEs is outermost");
 	check_entry(UINT64_MAX, MADE_CODE, "rsp+16 ret-8",
 		    "an impossible entry point changes no rule");
 }

@@ -68,7 +68,7 @@ static void test_steps(void)
 	check_u64(cursor.regs[REG_RSP], 0x7070, "a step that is cut leaves rsp unchanged");
 	start_at(&cursor, 0x100, 0x7010);
 	check(step_program(frame, sizeof(frame), &cursor) == STEP_NOT_COVERED,
-	      "code behind the function is not covered");
+	      "code after the function is not covered");
 	start_at(&cursor, -1ULL, 0x7010);
 	check(step_program(frame, sizeof(frame), &cursor) == STEP_NOT_COVERED,
 	      "code before the function is not covered");
@@ -144,7 +144,7 @@ static void test_plt(void)
 	check(step_program(plt, sizeof(plt), &cursor) == STEP_CALLER,
 	      "a step from a PLT stub reaches the caller");
 	check_u64(cursor.regs[REG_RIP], 0xa03,
-		  "behind a PLT stub's push the caller is one word above");
+		  "after a PLT stub's push the caller is one word above");
 }
 
 int main(void)

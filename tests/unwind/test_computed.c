@@ -212,7 +212,7 @@ static void test_return_address(struct image *image, uint64_t bias)
 	walk_from(&spaces, address, &stack);
 	check(stack.n_frames >= 2 && stack.frames[1].address == address &&
 		      stack.frames[1].by == UNWIND_BY_COMPUTED,
-	      "a caller behind a call is found, and marked (%u frames)", stack.n_frames);
+	      "a caller after a call is found, and marked (%u frames)", stack.n_frames);
 	walk_from(&spaces, address + 1, &stack);
 	check(stack.n_frames == 1 && stack.stop == UNWIND_BAD,
 	      "an address that follows no call is no caller (%u frames)", stack.n_frames);

@@ -147,7 +147,7 @@ static void test_frame(void)
 	      "a caller's registers are read where the function has saved them");
 	check(computed_is_return(computed, 0, PLACE + 24) &&
 		      !computed_is_return(computed, 0, PLACE + 28),
-	      "only an address behind a call is a return address");
+	      "only an address after a call is a return address");
 	computed_destroy(computed);
 }
 
@@ -172,11 +172,11 @@ static void test_leaf(void)
 
 	check_at(computed, "before sub sp", 0, 0, LINK);
 	check_at(computed, "saved before a call", 2, 2, 0);
-	check_at(computed, "saved behind a call", 3, 2, 0);
+	check_at(computed, "saved after a call", 3, 2, 0);
 	check_at(computed, "restored", 5, 0, LINK);
 	check_at(computed, "without a frame", 7, 0, LINK);
-	check_at(computed, "behind sub sp", 8, 2, LINK);
-	check_at(computed, "behind sub sp", 9, 2, LINK);
+	check_at(computed, "after sub sp", 8, 2, LINK);
+	check_at(computed, "after sub sp", 9, 2, LINK);
 	check_at(computed, "at the end", 10, 0, LINK);
 	computed_destroy(computed);
 }
@@ -305,7 +305,7 @@ static void test_behind_call(void)
 	struct made_code code = CODE(words, false);
 	struct computed *computed = create_computed(&code);
 
-	check_at(computed, "behind a call that never returns", 10, 4, 2);
+	check_at(computed, "after a call that never returns", 10, 4, 2);
 	check_at(computed, "code before a call that never returns", 5, 2, 0);
 	computed_destroy(computed);
 }

@@ -242,7 +242,7 @@ static void test_address_of_saved(void)
 	struct computed *computed = create_computed(&code);
 
 	check_step(computed, "before registers are restored by their address", 0x1009, 5);
-	check_step(computed, "the end behind registers restored by address", 0x1019, 0);
+	check_step(computed, "the end after registers restored by address", 0x1019, 0);
 	computed_destroy(computed);
 }
 
@@ -343,7 +343,7 @@ static void test_never_returns(void)
 }
 
 /*
- * Bash: an argument is pushed for a call that never returns. The code behind it, which only a table
+ * Bash: an argument is pushed for a call that never returns. The code after it, which only a table
  * of jumps leads to, has no such word, nor has the code to which it jumps.
  */
 static void test_pushed_for_ever(void)
@@ -394,10 +394,10 @@ static void test_patched_jumps(void)
 	struct code leaving = { leaves, sizeof(leaves), { { 0x1000, 0x100c } } };
 	struct computed *computed = create_computed(&skipping);
 
-	check_step(computed, "behind a jump that may become a nop", 0x1006, 1);
+	check_step(computed, "after a jump that may become a nop", 0x1006, 1);
 	computed_destroy(computed);
 	computed = create_computed(&leaving);
-	check_step(computed, "behind code of no function", 0x1006, 1);
+	check_step(computed, "after code of no function", 0x1006, 1);
 	check_step(computed, "stray code that no function has", 0x1022, 1);
 	computed_destroy(computed);
 }
@@ -413,10 +413,10 @@ static void test_beyond_code(uint64_t beyond)
 	struct computed *computed = create_computed(&code);
 	unsigned before;
 
-	check_step(computed, "a function that ends behind the code", PLACE + 1, 1);
+	check_step(computed, "a function that ends after the code", PLACE + 1, 1);
 	before = n_reads;
-	check_step(computed, "a function that ends behind the code", PLACE + 2, 1);
-	check_step(computed, "a function that ends behind the code", PLACE + 3, 0);
+	check_step(computed, "a function that ends after the code", PLACE + 2, 1);
+	check_step(computed, "a function that ends after the code", PLACE + 3, 0);
 	check(n_reads == before, "a function whose code is there is read once");
 	computed_destroy(computed);
 }
@@ -484,7 +484,7 @@ static bool find_no_function(void *context, uint64_t address, uint64_t *start, u
 	return false;
 }
 
-/* The rule behind a jump is a guess until it is known that no way without a jump returns. */
+/* The rule after a jump is a guess until it is known that no way without a jump returns. */
 static void test_guess_ends(void)
 {
 	uint64_t turn = 1;
@@ -496,7 +496,7 @@ static void test_guess_ends(void)
 	unsigned before;
 
 	elf_tables_fatal(computed_create(&source, PLACE, PLACE + HIDDEN + 2, &computed));
-	check_step(computed, "a guess behind a jump while code is missing", PLACE, 2);
+	check_step(computed, "a guess after a jump while code is missing", PLACE, 2);
 	before = n_reads;
 	check_step(computed, "the guess again in its turn", PLACE, 2);
 	check(n_reads == before, "the guess is not made again in its turn");

@@ -157,7 +157,7 @@ static void test_ends(void)
 	      "libunwind does not get a row that compiled CFI has");
 	start_at(&cursor, 0x100);
 	check(step("zR", cfa, sizeof(cfa), &cursor) == STEP_NOT_COVERED,
-	      "code behind the function is not covered");
+	      "code after the function is not covered");
 }
 
 /* A row that is not safe keeps its whole function from libunwind, but no other function. */
@@ -183,7 +183,7 @@ static void test_unsafe(void)
 	      "an expression with a loop is never evaluated");
 	start_at(&cursor, 0x104);
 	check(dwarf_step(dwarf, BIAS, &cursor) == STEP_CALLER,
-	      "a safe function behind an unsafe function is kept");
+	      "a safe function after an unsafe function is kept");
 	start_at(&cursor, 0x204);
 	check(dwarf_step(dwarf, BIAS, &cursor) == STEP_NOT_COVERED,
 	      "a row without a CFA is not covered");

@@ -80,7 +80,7 @@ static void test_overwritten(void)
 	made_stack.words[2] = 0x7048;
 	check(find_caller(&cursor) && cursor.regs[REG_PC] == 0xa05 &&
 		      cursor.regs[REG_SP] == 0x7050 && cursor.known & rbx,
-	      "a return address that is there further out leads to the frame behind that place");
+	      "a return address that is also further out leads to the frame after that place");
 	made_stack.words[2] = 0x7050;
 	made_stack.words[4] = 0x7048;
 	check(find_caller(&cursor) && cursor.known & rbx,
@@ -103,7 +103,7 @@ static void test_end(void)
 	      "code with a call and a jump forwards leads to the end");
 	check(eh_return_has_call(end, sizeof(end), 0x1000), "the call is ahead");
 	check(!eh_return_has_call(end + 5, sizeof(end) - 5, 0x1005),
-	      "behind the call none is ahead");
+	      "after the call none is ahead");
 	check(!eh_return_is_near(end, 12, 0x1000), "code without the end does not lead to it");
 	check(!eh_return_is_near(end, 0, 0x1000), "no code does not lead to the end");
 	memcpy(code, end, sizeof(end));

@@ -284,7 +284,7 @@ static void test_typed(unsigned n_words)
 	record(PIECE_TASK, 6, place(PIECE_TASK, 2), K(2));
 	walk_chain();
 	check(stack.stop == UNWIND_LOOP && stack.frames[3].address == 0x400020,
-	      "Linux 6.13 on: a chain with a loop, and the user code behind it");
+	      "Linux 6.13 on: a chain with a loop, and the user code after it");
 }
 
 /* --- programs of 32 bits ---------------------------------------------------------------------- */

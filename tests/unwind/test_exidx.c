@@ -335,8 +335,8 @@ static void test_interrupted(void)
 	check_step(exidx, 0, word(1), STACK + 8, "without instructions the table counts");
 	exidx_set_links(exidx, links);
 	check_step(exidx, 0, CALLER, STACK, "the frame before the push");
-	check_step(exidx, 8, word(1), STACK + 8, "the frame behind the push");
-	check_step(exidx, 12, word(1), STACK + 8, "the frame behind a call");
+	check_step(exidx, 8, word(1), STACK + 8, "the frame after the push");
+	check_step(exidx, 12, word(1), STACK + 8, "the frame after a call");
 	exidx_destroy(exidx);
 	put(0, 0x00, 0x80038480); /* with 16 bytes that are not there yet */
 	exidx = compile(2);

@@ -69,7 +69,7 @@ CODE(popped, "pop %rdi; pop %rbx; push $0; xor %ebp,%ebp; call *%rbx; popped_at:
 CODE(popped_first, "pop %rax; pop %rdi; call *%rax; popped_first_at: mov %eax,%edi;"
 		   "call . + 0x1000; ud2");
 
-/* A new thread begins behind the system call that the old thread returns from. */
+/* A new thread begins after the system call that the old thread returns from. */
 CODE(clone3, "endbr64; mov $-22,%eax; test %rdi,%rdi; je 1f; mov %rcx,%r8; mov $435,%eax; syscall;"
 	     "test %eax,%eax; jl 1f; je 2f; ret; 1: neg %eax; ret;"
 	     "2: xor %ebp,%ebp; mov %r8,%rdi; call *%rdx; clone3_at: mov %eax,%edi; mov $60,%eax;"

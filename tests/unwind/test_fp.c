@@ -312,7 +312,7 @@ static void test_entry(const struct symbols *symbols)
 	begin(H + 4, at(2));
 	unwind(symbols, 64);
 	check_stack(UNWIND_COMPLETE, CHAIN(H + 4, F + 8, G + 8, MAIN_FN + 8), at(8),
-		    "behind endbr64");
+		    "after endbr64");
 	words[0] = 0;
 	begin(H, at(2));
 	unwind(symbols, 64);
@@ -371,7 +371,7 @@ static void test_known_code(const struct symbols *symbols)
 	begin(H + 16, at(2));
 	unwind(symbols, 64);
 	check_stack(UNWIND_COMPLETE, CHAIN(H + 16, F + 8, CODE + 0x400, MAIN_FN + 8), at(12),
-		    "a return address behind the last function");
+		    "a return address after the last function");
 }
 
 /* --- anything --------------------------------------------------------------------------------- */

@@ -217,12 +217,12 @@ static void test_entry(void)
 		    "before the frame is linked");
 	made.vcpu.regs.rip = K(0) + 5;
 	check_chain((uint64_t[]){ K(0) + 5, K(5), K(1), K(2), U(0), U(1), U(2), 0 },
-		    "behind ftrace's five bytes");
+		    "after ftrace's five bytes");
 	made.vcpu.regs.rip = K(0) + 11;
 	put(PIECE_TASK, 0, place(PIECE_TASK, 2));
 	put(PIECE_TASK, 1, K(5));
 	check_chain((uint64_t[]){ K(0) + 11, K(5), K(1), K(2), U(0), U(1), U(2), 0 },
-		    "behind push %ebp");
+		    "after push %ebp");
 	function_start = 0;
 }
 
@@ -247,7 +247,7 @@ static void test_entry_stack(void)
 {
 	check_entry_stack(5, "the processor's words");
 	check_entry_stack(11, "entry stack: before push %ebp");
-	check_entry_stack(12, "entry stack: behind push %ebp");
+	check_entry_stack(12, "entry stack: after push %ebp");
 	check_entry_stack(N_PT_I386, "all registers");
 	put(PIECE_TASK, WORDS - 1, 0x68);
 	walk_chain();
@@ -293,7 +293,7 @@ static void test_sysenter(void)
 		{ PT_I386_SP, "sysenter: ss and sp are pushed" },
 		{ PT_I386_IP, "sysenter: the words that other entries save" },
 		{ PT_I386_AX, "sysenter: before ebp is pushed" },
-		{ PT_I386_BP, "sysenter: behind the push of ebp" },
+		{ PT_I386_BP, "sysenter: after the push of ebp" },
 		{ 0, "sysenter: all registers" },
 	};
 

@@ -149,7 +149,7 @@ static void test_unknown(void)
 	check_function(variable, of_variable, N(variable), "a frame of any size");
 	check_function(lost, of_lost, N(lost), "a changed lr that was not saved");
 	check(!frame_arm32_find((const uint8_t *)part, sizeof(part), 64, &frame),
-	      "an offset behind the function gives no frame");
+	      "an offset after the function gives no frame");
 }
 
 int main(void)

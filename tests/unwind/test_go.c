@@ -195,7 +195,7 @@ static void test_compiled(enum make_go_layout layout)
 	      "code before the first function is not covered");
 	cursor = cursor_at(start_of(N_FUNCTIONS) + 1, STACK);
 	check(go_step(go, BIAS, &cursor) == STEP_NOT_COVERED,
-	      "code behind the last function is not covered");
+	      "code after the last function is not covered");
 	go_destroy(go);
 }
 

@@ -63,7 +63,7 @@ static bool find_entry(void *context, uint64_t address, uint64_t *start, uint64_
 	return address >= *start && address < *end;
 }
 
-/* A function in front of the entry, and behind it, has a caller; a call may end the entry. */
+/* A function in front of the entry, and after it, has a caller; a call may end the entry. */
 static void test_first_code(void)
 {
 	const struct code_source source = { .find_function = find_entry,
@@ -86,7 +86,7 @@ static void test_first_code(void)
 	cursor.interrupted = true;
 	cursor.regs[REG_RIP] = CODE + 0x140;
 	check(code && first_code_step(code, 0, &cursor) == STEP_NOT_COVERED,
-	      "a function behind the entry has one");
+	      "a function after the entry has one");
 	check(!first_code_create(&other), "an entry without bounds gives no first code");
 	first_code_destroy(code);
 }

@@ -90,7 +90,7 @@ static void test_arm(void)
 		  0xe28db000, 0xe0000090, 0xe28bd000,      /* add fp, sp, #0; mul; add sp, fp, #0 */
 		  0xe49db004, 0xe12fff1e);                 /* ldr fp, [sp], #4; bx lr */
 	CHECK_ARM("ll", "a leaf without a frame", 0xe0000090, 0xe12fff1e);
-	CHECK_ARM("llff?", "code behind the function is unknown", 0xe92d4800, 0xe28db004,
+	CHECK_ARM("llff?", "code after the function is unknown", 0xe92d4800, 0xe28db004,
 		  0xe1a00000, 0xe1a00000);
 	CHECK_ARM("ll???", "calls, and no frame pointer", 0xe92d4010, /* push {r4, lr} */
 		  0xebfffffe, 0xe1a00000, 0xebfffffe, 0xe8bd8010);

@@ -246,7 +246,7 @@ static void compare_chains(const struct unwind_stack *wanted, const struct unwin
 		tally.cut++;
 	else
 		tally.other++;
-	printf("# %s behind frame %u of %u, %#" PRIx64 "\n",
+	printf("# %s after frame %u of %u, %#" PRIx64 "\n",
 	       i == got->n_frames ? "ends" : "leads elsewhere", i, wanted->n_frames,
 	       wanted->frames[i ? i - 1 : 0].address);
 }

@@ -228,7 +228,7 @@ static void test_bad(void)
 	begin_task(LEAF, 4);
 	put(TASK, AT(N_FUNCTIONS, 1));
 	unwind_as(UNWIND_AUTO);
-	check_chain(UNWIND_BAD, CHAIN({ AT(LEAF, 4), 0 }), "a return address behind all code");
+	check_chain(UNWIND_BAD, CHAIN({ AT(LEAF, 4), 0 }), "a return address after all code");
 	begin_task(LEAF, 4);
 	put(TASK, 0x1234567812345678);
 	unwind_as(UNWIND_AUTO);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rules out of the code behind an address: made functions, whose beginnings cannot be read. A rule
- * has to be right or missing, whatever stands behind the function.
+ * Rules out of the code after an address: made functions, whose beginnings cannot be read. A rule
+ * has to be right or missing, whatever stands after the function.
  */
 #include "config.h"
 
@@ -127,13 +127,13 @@ static void test_jumps(void)
 	struct cfi_rule rule = { .kind = RULE_NONE };
 	bool found, missing;
 
-	check_no_rule(code, false, false, "behind a switch");
+	check_no_rule(code, false, false, "after a switch");
 	behind_jumps = true;
-	check_rule(code, false, REG_RSP, 24, "behind a switch, as a last resort");
+	check_rule(code, false, REG_RSP, 24, "after a switch, as a last resort");
 	/* je beyond the code; jmp *%rax; pop %rbx; pop %rbp; ret */
 	found = find(hidden, PLACE, false, &rule, &missing);
 	check(found && rule.offset == 24 && missing,
-	      "behind a switch, while code without a switch is missing: it is said");
+	      "after a switch, while code without a switch is missing: the result says so");
 	/* je to the second return; jmp *%rax; pop %rbx; pop %rbp; ret; pop %rbx; ret */
 	check_rule(CODE(0x74, 0x05, 0xff, 0xe0, 0x5b, 0x5d, 0xc3, 0x5b, 0xc3), true, REG_RSP, 16,
 		   "a way that passes no such jump counts");
@@ -174,7 +174,7 @@ static void test_ends(void)
 	check_end(CODE(0xf4, 0xeb, 0xfd), false, "hlt, jmp: a kernel that is idle");
 	/* mov %rax,%rdi; mov $60,%eax; syscall */
 	check_end(CODE(0x48, 0x89, 0xc7, 0xb8, 60, 0, 0, 0, 0x0f, 0x05, 0xc3), true,
-		  "behind clone()");
+		  "after clone()");
 	check_end(CODE(0x31, 0xff, 0xb8, 231, 0, 0, 0, 0x0f, 0x05), true, "exit_group");
 	check_end(CODE(0x31, 0xff, 0xb8, 61, 0, 0, 0, 0x0f, 0x05, 0x5b, 0xc3), false,
 		  "another system call");

@@ -80,7 +80,7 @@ static void test_whole(void)
 	      "exported functions have their names");
 	check(has_name(image, DLL_HIDDEN, NULL) && has_name(image, DLL_HIDDEN + 4, NULL),
 	      "a function that is not exported has no name");
-	check(has_name(image, DLL_OUTER + 31, NULL), "an address behind a function has no name");
+	check(has_name(image, DLL_OUTER + 31, NULL), "an address after a function has no name");
 	check(image->tables.seh, "an image has unwind tables");
 	image_unref(image);
 }

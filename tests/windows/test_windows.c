@@ -82,7 +82,7 @@ static void test_find(struct fixture *fixture)
 	check(!find(fixture, KERNEL + DLL_SAVES), "no Windows is found in an empty memory");
 	map_image(fixture, KERNEL);
 	check(!find(fixture, 0x401000), "a vCPU in user code shows no kernel");
-	check(!find(fixture, KERNEL + DLL_BYTES + 8), "no Windows is found behind an image");
+	check(!find(fixture, KERNEL + DLL_BYTES + 8), "no Windows is found after an image");
 	fixture->windows = find(fixture, KERNEL + DLL_SAVES + 4);
 	if (!check(fixture->windows, "Windows is found by the image around rip"))
 		exit(1);

@@ -17,7 +17,7 @@
  *                   elements are `element` apart. Words of 0 separate the arrays
  *
  * The words of the nodes become one piece of the sample, STACK_LIST. The last words of a node may
- * be far words: these lie before or behind an address that the node has. All pointers come from the
+ * be far words: these lie before or after an address that the node has. All pointers come from the
  * guest; the limits bound what is read.
  */
 #ifndef XTOP_RECIPE_H
@@ -55,15 +55,15 @@ struct recipe {
 	/*
 	 * The last n_far words of a node are far words. The node has an address at `far`, whose low
 	 * bits may be flags. `words` tells how far before this address each far word lies; see
-	 * recipe_behind() for words behind the address. If `deep` is not 0, the last far word is a
-	 * pointer, and the word `deep` bytes behind its target is copied instead. A far word that
+	 * recipe_behind() for words after the address. If `deep` is not 0, the last far word is a
+	 * pointer, and the word `deep` bytes after its target is copied instead. A far word that
 	 * cannot be read is 0.
 	 */
 	uint16_t far, n_far, deep;
 	uint16_t unused[3];
 };
 
-/* The entry in `words` of a far word that lies OFFSET bytes behind the address. */
+/* The entry in `words` of a far word that lies OFFSET bytes after the address. */
 static inline uint16_t recipe_behind(uint16_t offset)
 {
 	return (uint16_t)-offset;

@@ -40,7 +40,7 @@ struct image {
 	struct unwind_tables tables; /* the tables for all addresses; see image_tables() */
 	struct image_parts *parts;   /* what is read when it is needed; NULL: all was read */
 	uint64_t init;             /* a function before the tables' first one; 0: none */
-	uint64_t fini;             /* a function behind the tables' last one; 0: none */
+	uint64_t fini;             /* a function after the tables' last one; 0: none */
 	uint64_t entry, main;      /* where a program begins: _start() and main(); 0: not known */
 	bool incomplete;           /* some of the file was missing: worth reading again later */
 	bool stripped;             /* only a debug file has all of its functions */

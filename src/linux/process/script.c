@@ -89,7 +89,7 @@ static const char *script_last_component(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* The interpreter whose file has NAME, with nothing but a version behind; NULL: none. */
+/* The interpreter whose file has NAME, followed by nothing but a version; NULL: none. */
 static const struct script_interpreter *script_find_interpreter(const char *name)
 {
 	for (size_t i = 0; i < N_INTERPRETERS; i++) {
@@ -108,7 +108,7 @@ bool script_is_interpreter(const char *comm)
 	return script_find_interpreter(comm);
 }
 
-/* The argument behind the one at AT; NULL: there is none, or not all of it. */
+/* The argument after the one at AT; NULL: there is none, or not all of it. */
 static const char *script_next(const char *at, const char *end)
 {
 	at += strlen(at) + 1;

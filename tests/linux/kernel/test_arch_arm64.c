@@ -112,7 +112,7 @@ static void test_processes(void)
 	kernel = arch_kernel_tables(a);
 	check(!arch_is_user_tables(a) && kernel.arm64.table1 == a.arm64.table1 + 0x2000 &&
 		      kernel.arm64.table0 == a.arm64.table0,
-	      "the kernel's tables are behind those of the trampoline");
+	      "the kernel's tables are after those of the trampoline");
 }
 
 /* KASLR: at most 2^45 + 2^46 from where the image is otherwise, and an image of 64 MiB. */

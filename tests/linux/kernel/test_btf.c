@@ -70,9 +70,9 @@ static void test_every_kind(void)
 	open_made(&opened, make);
 	check_string(result_name(opened.result), "ok", "a blob with every kind of type is read");
 	check_u64(opened.btf.count, 5 + 19 + 1, "number of types");
-	check_u64(opened.want.found, 1, "a struct behind all kinds is found");
-	check_u64(opened.want.ids[0], 25, "the struct behind all kinds has its number");
-	check_string(where(&opened, 25, "a"), "32", "the struct behind all kinds has its member");
+	check_u64(opened.want.found, 1, "a struct after all kinds is found");
+	check_u64(opened.want.ids[0], 25, "the struct after all kinds has its number");
+	check_string(where(&opened, 25, "a"), "32", "the struct after all kinds has its member");
 	close_made(&opened);
 }
 
@@ -98,7 +98,7 @@ static void test_anonymous(void)
 		     "d_name.hash_len has its offset");
 	check_string(where(&opened, id, "deep"), "352", "a member three levels down is found");
 	check_string(where(&opened, id, "tail"), "448",
-		     "a member behind anonymous members is found");
+		     "a member after anonymous members is found");
 	check_string(where(&opened, id, "tai"), "none", "a prefix of a member's name is not found");
 	check_string(where(&opened, id, "tails"), "none",
 		     "a name that begins with a member's name is not found");

@@ -87,7 +87,7 @@ static void test_lists(void)
 	check(is_named(code_of(1) + 31, "bpf_prog_1", "[bpf]"),
 	      "the last byte of a BPF program has its name");
 	check(space_find(space, code_of(1) + 32) == NULL,
-	      "the byte behind a BPF program has no name");
+	      "the byte after a BPF program has no name");
 	put_list(1, 3);
 	check(space_find(space, code_of(0)) == NULL, "a BPF program that was removed has no name");
 	check(is_named(code_of(3), "bpf_prog_3", "[bpf]"),

@@ -196,7 +196,7 @@ static void check_init(const struct symtab *tab, const char *what)
 		      strcmp(name_at(tab, MADE_INIT + 0x1ff), "start_kernel") == 0 &&
 		      strcmp(name_at(tab, MADE_INIT + 0x200), "none") == 0 &&
 		      strcmp(name_at(tab, MADE_INIT - 1), "none") == 0,
-	      "%s: init code has its names, and nothing before or behind it has", what);
+	      "%s: init code has its names, and nothing before or after it has", what);
 }
 
 static void test_decode(const struct made_layout *layout)
@@ -230,7 +230,7 @@ static void test_decode(const struct made_layout *layout)
 		     "an alias of a system call has the preferred name");
 	check_string(name_at(tab, MADE_TEXT + 0x84), "__memcpy",
 		     "a weak alias does not replace a name");
-	check_string(name_at(tab, etext), "none", "nothing behind _etext is a function");
+	check_string(name_at(tab, etext), "none", "nothing after _etext is a function");
 	check_init(tab, "all marks");
 	check_string(name_at(tab, 0x1fb40), "none", "a per-cpu value has no name");
 	check_string(name_at(tab, 0x1fc00), "none", "a per-cpu value of another type has no name");

@@ -121,7 +121,7 @@ static void test_refused(struct range *range, const struct made_kallsyms *made)
 	put_names(range->bytes, 0x81000, made);
 	range->refused = 0x40000;
 	check_u64(probe(range, RANGE_BYTES), NONE, "a missing page ends the search without names");
-	check(range->reads < 16, "the search reads nothing behind a missing page");
+	check(range->reads < 16, "the search reads nothing after a missing page");
 	range->refused = 1;
 }
 

@@ -286,7 +286,7 @@ static void test_ids(void)
 	add("one");
 	add("two");
 	put_head(FIRST_ID + 1, FIRST_ID + 2);
-	check(is("one|two|", 6), "a tail behind the head gives at most all descriptors");
+	check(is("one|two|", 6), "a tail after the head gives at most all descriptors");
 	put_head(0, 0);
 	check(is("", 1), "an id that no descriptor has is unreadable");
 	put_head(1, UINT64_MAX >> 2);

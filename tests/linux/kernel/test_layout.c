@@ -273,7 +273,7 @@ static void test_results(void)
 	check(layout_from_btf(blob, bytes, NULL, &layout) == BTF_DAMAGED,
 	      "a blob with an unknown kind counts as damaged");
 	check(layout_offset(&layout, TASK_COMM) == 64, "the types before an unknown kind are read");
-	check(!layout_has(&layout, PATH_MNT), "the types behind an unknown kind are not read");
+	check(!layout_has(&layout, PATH_MNT), "the types after an unknown kind are not read");
 	check_u64(count_found(&layout), 1, "number of members before the unknown kind");
 	check(layout_missing(&layout, needed, 2) == TASK_PID, "the first missing member is told");
 	check(layout_missing(&layout, needed, 1) == LAYOUT_MEMBERS,

@@ -207,7 +207,7 @@ static void test_data(struct fixture *fixture, bool old)
 		      is_data(fixture, first + DATA_BYTES - 1, "ext4_data"),
 	      "a variable of a module has its name");
 	check(!modules_find_data(fixture->modules, first + DATA_BYTES, &entry),
-	      "the byte behind a module's variable has no name");
+	      "the byte after a module's variable has no name");
 	check(!modules_find_data(fixture->modules, code(0), &entry),
 	      "a module's code is no variable");
 	check(!modules_find_data(fixture->modules, 0x28, &entry),
@@ -297,7 +297,7 @@ static void test_build_ids(struct fixture *fixture, bool old)
 	check_u64(build_id_of(fixture, 0), 0xc0, "a module has its build-id");
 	check_u64(build_id_of(fixture, 1), 0x1d, "a build-id in another section is found");
 	check(build_id_of(fixture, 2) == -1, "a note that has no end is left out");
-	check_u64(build_id_of(fixture, 3), 0x2e, "a build-id behind another note is found");
+	check_u64(build_id_of(fixture, 3), 0x2e, "a build-id after another note is found");
 	check(build_id_of(fixture, 4) == -1, "a module without notes has no build-id");
 	check_u64(fixture->n_new, 3, "a new image is reported with build-id and symbols");
 	memory_refresh(fixture->guest.guest.memory);
@@ -413,7 +413,7 @@ static void test_many_symbols(struct fixture *fixture)
 	check(!is_named(fixture, code(2), "huge_a", "[huge]"),
 	      "there is no room for the symbols of the third large module");
 	check(is_named(fixture, code(3), "small_a", "[small]"),
-	      "a small module behind the large ones has its symbols");
+	      "a small module after the large ones has its symbols");
 	check_u64(modules_counts(fixture->modules).cut, 1,
 		  "modules without symbols are counted as cut");
 	end(fixture);

@@ -274,7 +274,7 @@ static void test_endless_range(void)
 	made_put_string(made, root, BANNER, "Linux version 6.1.0-9-amd64 (x)");
 	search_symbols(&guest, ranges, 2);
 	check_u64(guest.symbols[LINUX_BANNER], BANNER,
-		  "symbols are found behind a range of a petabyte");
+		  "symbols are found after a range of a petabyte");
 	made_destroy(made);
 }
 

@@ -113,7 +113,7 @@ static void test_runstate(void)
 	code[7] = 0xb8606820; /* ldr w0, [x1, x0] */
 	check_runstate(code, sizeof(code), true, "the state by swapped registers is found");
 	code[5] = 0xd65f03c0; /* ret */
-	check_runstate(code, sizeof(code), false, "behind the function's end");
+	check_runstate(code, sizeof(code), false, "after the function's end");
 	put_word(TABLE, FRAMES << 12);
 	check_runstate(stolen, sizeof(stolen), false, "the CPU's area is not in memory");
 }

@@ -156,11 +156,11 @@ static void test_by_frame_hostile(struct code_fixture *fixture)
 	check(liar && liar->loads.n == 2, "a file with huge segments is opened");
 	file = get(fixture, address, 0);
 	check(is_by_frame(fixture, frame, now(fixture), NULL),
-	      "the file behind it is not scanned in the same walk");
+	      "the file after it is not scanned in the same walk");
 	code_files_begin_walk(fixture->files);
 	touch(fixture, address, 0);
 	check(is_by_frame(fixture, frame, now(fixture), file),
-	      "the file behind it is scanned in the next walk");
+	      "the file after it is scanned in the next walk");
 	code_file_close(liar);
 	code_file_close(file);
 	end(fixture);

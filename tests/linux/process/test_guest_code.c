@@ -211,7 +211,7 @@ static void test_wrong_return(struct fixture *fixture)
 	words[3]--;
 	stack = walk(file, INNER + 4, words, sizeof(words) / sizeof(words[0]));
 	check(stack->n_frames == 1 && stack->stop == UNWIND_BAD,
-	      "an address that does not stand behind a call is no caller");
+	      "an address that does not stand after a call is no caller");
 	end(fixture, file);
 }
 

@@ -89,7 +89,7 @@ static void test_places(struct fixture *fixture)
 		  "the mapping alone is read");
 	check_u64(read_at(fixture, &fixture->file, 0, 1), 0, "nothing is read before the mapping");
 	check_u64(read_at(fixture, &fixture->file, 5 * PAGE, 1), 0,
-		  "nothing is read behind the mapping");
+		  "nothing is read after the mapping");
 	made_linux_destroy(fixture->made);
 }
 

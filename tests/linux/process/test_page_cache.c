@@ -37,7 +37,7 @@ static size_t read_at(struct fixture *fixture, uint64_t offset, size_t n)
 	if (got && memcmp(fixture->buffer, fixture->content + offset, got) != 0)
 		check(false, "wrong bytes at %#" PRIx64, offset);
 	if (n < sizeof(fixture->buffer) && fixture->buffer[n] != 0xee)
-		check(false, "no byte is written behind the buffer");
+		check(false, "no byte is written after the buffer");
 	return got;
 }
 
@@ -62,7 +62,7 @@ static void test_sizes(struct fixture *fixture)
 			  "the page cache knows the file's size");
 		check_u64(read_at(fixture, 0, sizes[i]), sizes[i], "the whole file is read");
 		check_u64(read_at(fixture, 0, sizes[i] + 1), sizes[i],
-			  "nothing is read behind the file");
+			  "nothing is read after the file");
 		check_u64(read_at(fixture, sizes[i] - 1, 50), 1, "the last byte is read");
 		check_u64(read_at(fixture, sizes[i], 1), 0,
 			  "nothing is read at the end of the file");
@@ -137,7 +137,7 @@ static void test_folios(struct fixture *fixture, bool pages)
 	check_u64(fixture->cache.n_refused, 0, "no entry of a whole file is refused");
 	check_u64(read_at(fixture, 127 * PAGE, 2 * PAGE), 0, "a hole before a folio ends the read");
 	check_u64(read_at(fixture, 255 * PAGE, 2 * PAGE), PAGE,
-		  "a hole behind a folio ends the read");
+		  "a hole after a folio ends the read");
 	made_linux_destroy(fixture->made);
 }
 
@@ -153,7 +153,7 @@ static void test_holes(struct fixture *fixture)
 		  "a read ends at a page that the guest never read");
 	check_u64(fixture->cache.n_absent, 1, "the absent page is counted");
 	check_u64(read_at(fixture, 4 * PAGE, 2 * PAGE), 2 * PAGE,
-		  "the bytes behind an absent page are read");
+		  "the bytes after an absent page are read");
 	made_cache_entry(fixture->made, inode, 3, 0x12345 << 1 | 1);
 	check_u64(read_at(fixture, 3 * PAGE, 1), 0, "a read ends at an evicted page");
 	check_u64(fixture->cache.n_evicted, 1, "the evicted page is counted");
@@ -170,7 +170,7 @@ static void test_holes(struct fixture *fixture)
 	check_u64(read_at(fixture, 69 * PAGE, 1), 0, "the end of an empty tree yields nothing");
 	made_cache(fixture->made, inode, fixture->content, PAGE);
 	check_u64(read_at(fixture, 0, PAGE), PAGE, "a tree whose head is its only entry is read");
-	check_u64(read_at(fixture, PAGE, 1), 0, "nothing is read behind the only entry");
+	check_u64(read_at(fixture, PAGE, 1), 0, "nothing is read after the only entry");
 	made_linux_destroy(fixture->made);
 
 	begin(fixture); /* Pages that lie side by side are read together. */
@@ -212,7 +212,7 @@ static void test_given_back(struct fixture *fixture)
 	check(fixture->cache.wasted_bytes >= PAGE && fixture->cache.wasted_bytes <= 54 * PAGE,
 	      "what was copied in vain is charged: %" PRIu64, fixture->cache.wasted_bytes);
 	check_u64(read_at(fixture, 11 * PAGE, 53 * PAGE), 53 * PAGE,
-		  "the pages behind memory that cannot be read are read");
+		  "the pages after memory that cannot be read are read");
 	made_linux_destroy(fixture->made);
 }
 
@@ -263,7 +263,7 @@ static void test_damaged_siblings(struct fixture *fixture)
 	made_xa_slot(fixture->made, node, 5, 5 << 2 | 2);
 	check_refused(fixture, "a sibling of itself", 5 * PAGE);
 	made_xa_slot(fixture->made, node, 5, 9 << 2 | 2);
-	check_refused(fixture, "a sibling of a slot behind it", 5 * PAGE);
+	check_refused(fixture, "a sibling of a slot after it", 5 * PAGE);
 	made_xa_slot(fixture->made, node, 4, 3 << 2 | 2);
 	made_xa_slot(fixture->made, node, 5, 4 << 2 | 2);
 	check_refused(fixture, "a sibling of a sibling", 5 * PAGE);
@@ -287,9 +287,9 @@ static void test_damaged_folios(struct fixture *fixture)
 	check_refused(fixture, "a folio outside the kernel", 2 * PAGE);
 	made_xa_slot(fixture->made, node, 2, folio);
 	made_set(fixture->made, folio, FOLIO_INDEX, 3);
-	check_refused(fixture, "a folio of pages behind this one", 2 * PAGE);
+	check_refused(fixture, "a folio of pages after this one", 2 * PAGE);
 	made_set(fixture->made, folio, FOLIO_INDEX, 1ULL << 63);
-	check_refused(fixture, "a folio of pages far behind this one", 2 * PAGE);
+	check_refused(fixture, "a folio of pages far after this one", 2 * PAGE);
 	made_xa_slot(fixture->made, node, 2, MADE_VMEMMAP + (1ULL << 40) * 64);
 	check_refused(fixture, "a frame number beyond all memory", 2 * PAGE);
 	made_set(fixture->made, folio, FOLIO_INDEX, 2);
@@ -369,7 +369,7 @@ static void test_frames(struct fixture *fixture)
 	check(!page_cache_find_frame(&fixture->cache, 1, &frame),
 	      "a page that is not there has no frame");
 	check(!page_cache_find_frame(&fixture->cache, 1ULL << 52, &frame),
-	      "a page behind the last index has no frame");
+	      "a page after the last index has no frame");
 	made_unmap(fixture->made->memory, fixture->made->guest.root, memory, PAGE);
 	memory_refresh(fixture->made->guest.memory);
 	check(!page_cache_find_frame(&fixture->cache, 2, &frame) &&

@@ -41,7 +41,7 @@ static void test_names(void)
 	check_path(made_file_at(made, made->root_mount, dentry, inode), "/memfd:code", false);
 
 	/*
-	 * overlayfs: the struct file has the path below, and behind it the path that the user
+	 * overlayfs: the struct file has the path below, and after it the path that the user
 	 * knows.
 	 */
 	file = made_file_at(made, made->root_mount,

@@ -87,7 +87,7 @@ static void test_hole(void)
 	      tab ? symtab_count(tab) : 0);
 	check(tab && symtab_find(tab, 0x1000, &entry) &&
 		      symtab_find(tab, 0x1000 + 16 * (lines - 1), &entry),
-	      "the lines before and behind a hole are read");
+	      "the lines before and after a hole are read");
 	symtab_destroy(tab);
 	free(bytes);
 }
@@ -107,7 +107,7 @@ static void test_limits(void)
 	memset(bytes, 'x', PERF_MAP_MAX_BYTES);
 	memcpy(bytes + PERF_MAP_MAX_BYTES, "\n1000 10 f\n", 12);
 	tab = read_text(bytes, PERF_MAP_MAX_BYTES + 12, UINT64_MAX);
-	check(!tab, "a line behind the limit of bytes is not read");
+	check(!tab, "a line after the limit of bytes is not read");
 	free(bytes);
 }
 

@@ -68,9 +68,9 @@ static void test_vsyscall(struct process_fixture *fixture)
 	check_string(name_at(space, VSYSCALL + 0x809), "vgetcpu",
 		     "vsyscall: the third function has its name");
 	check_string(name_at(space, VSYSCALL + 0x40a), "[vsyscall]+0x40a",
-		     "vsyscall: an address behind a function has an offset");
+		     "vsyscall: an address after a function has an offset");
 	check_string(name_at(space, VSYSCALL + PAGE), "nothing",
-		     "vsyscall: nothing is behind the page");
+		     "vsyscall: nothing is after the page");
 	made_sample.vcpu = (struct sample_vcpu){ .size_bytes = sizeof(made_sample),
 						 .user = true,
 						 .n_stacks = 1 };

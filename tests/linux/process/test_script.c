@@ -54,7 +54,7 @@ static const struct {
 
 int main(void)
 {
-	char cut[] = { 'p', 'y', 't', 'h', 'o', 'n', 0, 'a', '.', 'p' }; /* no NUL behind a.p */
+	char cut[] = { 'p', 'y', 't', 'h', 'o', 'n', 0, 'a', '.', 'p' }; /* no NUL after a.p */
 	char long_name[3 * SCRIPT_NAME_BYTES] = "perl", name[SCRIPT_NAME_BYTES];
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
