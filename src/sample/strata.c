@@ -9,7 +9,7 @@
 #define STRATA_MEAN_S  3.5 /* the mean cost is taken over so many seconds of ticks */
 #define STRATA_RECENT  8   /* the recent cost is taken over so many samples */
 #define STRATA_LEARN   16  /* one stop counts for at least 1/16 in vcpu_ns */
-#define STRATA_DEAR    512 /* each stop lowers dear_ns by 1/512 of what exceeds vcpu_ns */
+#define STRATA_COSTLY    512 /* each stop lowers costly_ns by 1/512 of what exceeds vcpu_ns */
 #define STRATA_OUTLIER 4    /* a stop counts as at most this many times the expected cost */
 #define STRATA_OWED_S  5    /* ticks of so many seconds may be owed */
 #define STRATA_HEAVY   8    /* a sample may weigh as much as so many mean strata */
@@ -56,7 +56,7 @@ static double strata_most_ns(const struct strata *strata)
 
 double strata_stop_ns(const struct strata *strata)
 {
-	return strata->dear_ns * (strata->most + 1);
+	return strata->costly_ns * (strata->most + 1);
 }
 
 /* --- learning --------------------------------------------------------------------------------- */
@@ -74,11 +74,11 @@ static void strata_learn_stop(struct strata *strata, unsigned n, uint64_t stoppe
 	if (strata->n_learned <= STRATA_LEARN)
 		strata->n_learned++;
 	if (strata->n_learned <= 2)
-		strata->vcpu_ns = strata->dear_ns = vcpu_ns;
+		strata->vcpu_ns = strata->costly_ns = vcpu_ns;
 	else
 		strata->vcpu_ns += (vcpu_ns - strata->vcpu_ns) / (strata->n_learned - 1);
-	strata->dear_ns += (strata->vcpu_ns - strata->dear_ns) / STRATA_DEAR;
-	strata->dear_ns = budget_max(strata->dear_ns, vcpu_ns);
+	strata->costly_ns += (strata->vcpu_ns - strata->costly_ns) / STRATA_COSTLY;
+	strata->costly_ns = budget_max(strata->costly_ns, vcpu_ns);
 }
 
 /* Learns how many vCPUs are stopped. SPAN: the ticks of STRATA_MEAN_S. */
@@ -107,7 +107,7 @@ static void strata_choose_most(struct strata *strata, double share)
 /*
  * The shortest length that keeps within the budget of the next seconds if each sample costs as much
  * as is expected. The next stratum begins in REST ticks. At the end of the stratum there must be
- * room for two stops of as many vCPUs as a stop may read, the second a dear one. One is for the
+ * room for two stops of as many vCPUs as a stop may read, the second a costly one. One is for the
  * sample of the stratum, the other for the sample after that, which may come at once.
  */
 static double strata_find_least(const struct strata *strata, const struct budget *budget,

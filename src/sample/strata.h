@@ -24,7 +24,7 @@
  *     or overdrawn changes the length slowly.
  *   - If samples cost as much as the last ones, the budget lasts for the next seconds, and leaves
  *     room for stops of all vCPUs. Otherwise the budget would refuse a stop at the tick that was
- *     drawn, just when stops are dear, and such work would be seen too seldom.
+ *     drawn, just when stops are costly, and such work would be seen too seldom.
  *   - The stride: --host-budget makes all guests wait alike.
  *
  * A stop reads at most so many vCPUs that it takes STRATA_PART of the budget of BUDGET_SPAN_NS. The
@@ -57,7 +57,7 @@ struct strata {
 	unsigned n_vcpus;
 	unsigned most; /* vCPUs that the next stop reads at most; the rest is left out at random */
 	double vcpu_ns;     /* a stop of N vCPUs is expected to take N + 1 times this */
-	double dear_ns;     /* a dear stop of N vCPUs takes N + 1 times this */
+	double costly_ns;     /* a costly stop of N vCPUs takes N + 1 times this */
 	unsigned n_learned; /* stops that were seen, up to one more than STRATA_LEARN */
 	/*
 	 * A sample has as many parts as vCPUs, plus 1; a sample without a stop has 0 parts. These
@@ -81,7 +81,7 @@ void strata_init(struct strata *strata, unsigned n_vcpus, uint64_t seed);
 void strata_count(struct strata *strata, uint64_t n);
 /* A random number, uniform in [0, 1). */
 double strata_random(struct strata *strata);
-/* How long the next stop may take: a dear stop of as many vCPUs as a stop may read. */
+/* How long the next stop may take: a costly stop of as many vCPUs as a stop may read. */
 double strata_stop_ns(const struct strata *strata);
 /*
  * Gives the stratum its sample, which has N vCPUs and has stopped the guest for STOPPED_NS. BUDGET

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The process that looks at the host; see host_watch.h. It looks ten times a second, at random
- * moments, so that work that repeats is not always seen in the same place. Where looking is dear,
+ * moments, so that work that repeats is not always seen in the same place. Where looking is costly,
  * because the host has many vCPUs, it looks less often, and takes HOST_WATCH_SHARE of a CPU.
  * Names, affinities and pools are asked for only with an answer.
  */

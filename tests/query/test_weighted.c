@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Samples that stand for more ticks than one: every share comes from the weights, every number of
- * samples from the samples. Here dear() has 2 samples of 30 ticks, cheap() 20 samples of one tick:
+ * samples from the samples. Here costly() has 2 samples of 30 ticks, cheap() 20 samples of 1 tick:
  *
  *	              samples   ticks   share
- *	dear             2        60      75 %
+ *	costly           2        60      75 %
  *	cheap           20        20      25 %
  */
 #include "config.h"
@@ -23,7 +23,7 @@
 #include "xtop/query/neighbours.h"
 #include "xtop/query/selection.h"
 
-static const char *const stacks[] = { "@many;main;.cheap 20", "@few;main;dear 2*30", NULL };
+static const char *const stacks[] = { "@many;main;.cheap 20", "@few;main;costly 2*30", NULL };
 static struct frames *frames;
 static struct snapshot *snapshot;
 
@@ -45,10 +45,10 @@ static void test_columns(void)
 
 	must(functions_build(snapshot, NULL, false, &table));
 	for (int totals = 0; totals <= 1; totals++) {
-		check_cell(&table, COLUMN_SELF, totals, "dear", " 75.00");
-		check_cell(&table, COLUMN_CHILDREN, totals, "dear", " 75.00");
+		check_cell(&table, COLUMN_SELF, totals, "costly", " 75.00");
+		check_cell(&table, COLUMN_CHILDREN, totals, "costly", " 75.00");
 		check_cell(&table, COLUMN_SELF, totals, "cheap", " 25.00");
-		check_cell(&table, COLUMN_SAMPLES, totals, "dear", "2");
+		check_cell(&table, COLUMN_SAMPLES, totals, "costly", "2");
 		check_cell(&table, COLUMN_SAMPLES, totals, "cheap", "20");
 		check_cell(&table, COLUMN_PROCESS, totals, "main", "few +1");
 	}
@@ -87,9 +87,9 @@ static void test_flame(void)
 
 		must(flame_build(snapshot, &settings, &flame));
 		for (size_t i = 0; i < flame.n; i++)
-			if (!strcmp(frames_get(frames, flame.cells[i].frame)->name, "dear"))
+			if (!strcmp(frames_get(frames, flame.cells[i].frame)->name, "costly"))
 				width = flame.cells[i].width;
-		check_u64(width, 60, "columns of 80 for dear()");
+		check_u64(width, 60, "columns of 80 for costly()");
 		flame_deinit(&flame);
 	}
 }
@@ -119,7 +119,7 @@ static void test_neighbours(void)
 		      neighbours.chains[0].weights.self_ticks == 60,
 	      "the chain with most ticks is the hottest");
 	for (size_t i = 0; i < neighbours.callees.n; i++)
-		if (neighbours.callees.rows[i].frame == stacks_frame(frames, "dear"))
+		if (neighbours.callees.rows[i].frame == stacks_frame(frames, "costly"))
 			check(neighbours.callees.rows[i].weights.children_ticks == 60,
 			      "a callee with 60 ticks");
 	neighbours_deinit(&neighbours);
@@ -147,7 +147,7 @@ static void test_filter(void)
 	struct function_table table;
 	struct filter *filter;
 
-	must(filter_create("dear", &filter));
+	must(filter_create("costly", &filter));
 	check(filter_weights(filter, snapshot).children_ticks == 60,
 	      "a filter's weight is counted in ticks");
 	must(functions_build(snapshot, filter, false, &table));
@@ -166,7 +166,7 @@ static void test_history(void)
 	must(history_create(&history));
 	snapshot->sequence = 1;
 	history_add(history, snapshot);
-	history_shares(history, 1, stacks_frame(frames, "dear"), 1, &percent);
+	history_shares(history, 1, stacks_frame(frames, "costly"), 1, &percent);
 	check(fabsf(percent - 75) < 0.01F, "a bar of %.2f %%", (double)percent);
 	must(history_get(history, 0, &past));
 	check(past->nodes[0].children_ticks == 80 && past->nodes[0].children_total == 22,

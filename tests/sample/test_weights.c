@@ -118,7 +118,7 @@ static void check_missed(void)
 }
 
 /*
- * SURPRISE_NS: so much longer a stop may take than the dearest before. What one minute uses depends
+ * SURPRISE_NS: so much longer a stop may take than the costliest before. What one minute uses depends
  * on where the samples fall, so the use is the mean of some minutes.
  */
 static void check_change(const char *what, unsigned n_vcpus, double phase_s, double budget,
@@ -149,9 +149,9 @@ static void check_changes(unsigned n_vcpus, double phase_s)
 
 	next = (struct made){ .cold_ns = (uint64_t)(5 * all_ns) };
 	check_change("cold start", n_vcpus, phase_s, budget, 0);
-	next = (struct made){ .dear_ns = 1030 * SECOND, .dear = 3 };
-	check_change("stops dearer from second 30 on", n_vcpus, phase_s, budget * 3, 2 * all_ns);
-	next = (struct made){ .dear_ns = 1030 * SECOND, .dear = 0.3 };
+	next = (struct made){ .costly_ns = 1030 * SECOND, .cost = 3 };
+	check_change("stops cost more from second 30 on", n_vcpus, phase_s, budget * 3, 2 * all_ns);
+	next = (struct made){ .costly_ns = 1030 * SECOND, .cost = 0.3 };
 	check_change("stops cheaper from second 30 on", n_vcpus, phase_s, budget, 0);
 	next = (struct made){ .noise = 4 };
 	check_change("a stop of 20 takes four times as long", n_vcpus, phase_s, budget * 2, 0);
@@ -166,7 +166,7 @@ static void check_first_minute(void)
 	struct made made;
 	double used, error;
 
-	next = (struct made){ .cold_ns = 5 * MS, .dear_ns = 1, .dear = 10.6 };
+	next = (struct made){ .cold_ns = 5 * MS, .costly_ns = 1, .cost = 10.6 };
 	run(&made, 8, 1, 99, 0.01, 60);
 	used = (double)made.used_ns / (0.01 * 57e9);
 	error = share(made.weights) - share(made.spent_ns);
@@ -187,7 +187,7 @@ static void check_slow_stop(void)
 	struct made made;
 	double worth;
 
-	next = (struct made){ .slow_ns = 1010 * SECOND, .dear_ns = 1, .dear = 10.6 };
+	next = (struct made){ .slow_ns = 1010 * SECOND, .costly_ns = 1, .cost = 10.6 };
 	run(&made, 8, 1, 99, 0.01, 60);
 	next = (struct made){ .pause_ns = 0 };
 	worth = made.ticks * made.ticks / made.squares;

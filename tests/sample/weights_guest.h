@@ -107,11 +107,11 @@ struct made {
 	unsigned first_stop, n_stops;
 	uint64_t span_ns, most_span_ns;
 	uint64_t used_ns; /* stopped time from the third second on */
-	uint64_t cold_ns; /* the first stop takes so much longer */
-	/* From DEAR_NS on all stops take DEAR times as long; one of 20 always takes NOISE times. */
-	uint64_t dear_ns;
-	double dear, noise;
-	uint64_t slow_ns;     /* from then on the next stop takes 191 ms more; 0: none does */
+	uint64_t cold_ns; /* by how much longer the first stop takes */
+	/* From COSTLY_NS on all stops take COST times as long; one of 20 always takes NOISE times. */
+	uint64_t costly_ns;
+	double cost, noise;
+	uint64_t slow_ns;     /* the first stop after this time takes 191 ms more; 0: none does */
 	double heaviest;      /* the largest weight, in ticks */
 	unsigned n[2], n_one; /* n_one: of those, that stand for exactly one tick */
 };
@@ -247,8 +247,8 @@ static bool made_stop(void *context, uint64_t begin_ns, struct guest_vcpu *vcpus
 		vcpus[i].regs = (struct registers){ .rsp = 0 };
 		vcpus[i].user = false;
 	}
-	if (made->dear_ns && made_clock.now_ns >= made->dear_ns)
-		stopped_ns = (uint64_t)((double)stopped_ns * made->dear);
+	if (made->costly_ns && made_clock.now_ns >= made->costly_ns)
+		stopped_ns = (uint64_t)((double)stopped_ns * made->cost);
 	if (made->noise > 0 && random_next() < 0.05)
 		stopped_ns = (uint64_t)((double)stopped_ns * made->noise);
 	stopped_ns += made->cold_ns;
@@ -295,8 +295,8 @@ static void run_read(struct made *made, unsigned n_vcpus, double phase_s, double
 			       .go_on_ns = next.go_on_ns,
 			       .away_ns = next.away_ns,
 			       .cold_ns = next.cold_ns,
-			       .dear_ns = next.dear_ns,
-			       .dear = next.dear,
+			       .costly_ns = next.costly_ns,
+			       .cost = next.cost,
 			       .noise = next.noise,
 			       .slow_ns = next.slow_ns,
 			       .began_ns = made_clock.now_ns,

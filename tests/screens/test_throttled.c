@@ -80,7 +80,7 @@ static void test_one_long_stop(void)
 }
 
 /* Stops of 1.1 ms, always. */
-static void test_dear_stops(void)
+static void test_costly_stops(void)
 {
 	struct throttle throttle;
 
@@ -111,8 +111,8 @@ static void test_dear_stops(void)
 	scene_close(&throttle.scene);
 }
 
-/* The longest line about dear stops fits a narrow terminal whole. */
-static void test_very_dear_stops(void)
+/* The longest line about costly stops fits a narrow terminal whole. */
+static void test_very_costly_stops(void)
 {
 	struct throttle throttle;
 	bool changed;
@@ -188,8 +188,8 @@ int main(void)
 		abort();
 	setenv("TZ", "UTC", 1);
 	test_one_long_stop();
-	test_dear_stops();
-	test_very_dear_stops();
+	test_costly_stops();
+	test_very_costly_stops();
 	test_paid_back();
 	test_late();
 	test_gap();

@@ -77,8 +77,8 @@ static void test_fixed(void)
 	      "lines say that the budget is missed, 3 at most: %u", host.told);
 }
 
-/* Runs four guests, of which the last is DEAR times as dear, until the budget is kept. */
-static struct host_budget run_dear(double dear)
+/* Runs four guests, of which the last costs COST times as much, until the budget is kept. */
+static struct host_budget run_costly(double cost)
 {
 	struct host_budget budget = { .limit = 0.02, .hz = 99 };
 	uint64_t cpu_ns[4] = { SECOND_NS, SECOND_NS, SECOND_NS, SECOND_NS };
@@ -88,7 +88,7 @@ static struct host_budget run_dear(double dear)
 		now_ns += SECOND_NS / 10;
 		for (unsigned j = 0; j < 4; j++) {
 			double hz = budget.hz / fmax(budget.guests[j].stride, 1);
-			uint64_t used_ns = (uint64_t)(hz * 100e3 * (j == 3 ? dear : 1) / 10);
+			uint64_t used_ns = (uint64_t)(hz * 100e3 * (j == 3 ? cost : 1) / 10);
 
 			cpu_ns[j] += used_ns;
 			all_ns += used_ns;
@@ -101,29 +101,29 @@ static struct host_budget run_dear(double dear)
 	return budget;
 }
 
-static void test_dear(void)
+static void test_costly(void)
 {
-	struct host_budget budget = run_dear(9);
+	struct host_budget budget = run_costly(9);
 
-	check(fabs(budget.share - 0.02) < 0.001, "a dear guest: the share is %.4f", budget.share);
+	check(fabs(budget.share - 0.02) < 0.001, "a costly guest: the share is %.4f", budget.share);
 	check(budget.guests[3].stride > 5 * budget.guests[0].stride,
-	      "a dear guest gives way more than the others: %.2f, %.2f", budget.guests[3].stride,
+	      "a costly guest gives way more than the others: %.2f, %.2f", budget.guests[3].stride,
 	      budget.guests[0].stride);
-	budget = run_dear(1);
+	budget = run_costly(1);
 	check(fabs(budget.share - 0.02) < 0.001, "guests alike: the share is %.4f", budget.share);
 	check(fabs(budget.guests[3].stride - budget.guests[0].stride) < 0.01 &&
 		      fabs(budget.guests[0].stride - budget.stride) < 0.01,
 	      "guests alike have one stride: %.2f", budget.stride);
 }
 
-/* In the place of a dear guest comes another one, whose counters begin anew. */
-static void test_dear_goes(void)
+/* In the place of a costly guest comes another one, whose counters begin anew. */
+static void test_costly_goes(void)
 {
-	struct host_budget budget = run_dear(9);
+	struct host_budget budget = run_costly(9);
 	const uint64_t cpu_ns[4] = { UINT64_MAX / 2, UINT64_MAX / 2, UINT64_MAX / 2, 1 };
 
 	host_budget_update_guests(&budget, cpu_ns, 4);
-	check(budget.guests[3].weight == 1, "a new guest is no dear one: %g",
+	check(budget.guests[3].weight == 1, "a new guest is no costly one: %g",
 	      budget.guests[3].weight);
 }
 
@@ -148,8 +148,8 @@ int main(void)
 	test_enough();
 	test_too_much();
 	test_fixed();
-	test_dear();
-	test_dear_goes();
+	test_costly();
+	test_costly_goes();
 	test_gone();
 	return tap_done();
 }

@@ -3,7 +3,7 @@
  * --host-budget: the CPU time that xtop may take of dom0 for all guests together. Every
  * HOST_BUDGET_STEP_NS all processes' CPU time is added up. If that is too much, a sample is taken
  * at every STRIDE-th tick only (control_set_stride()). A guest whose samples cost more than the
- * others' gives way more, so that one dear guest does not slow down all. Main's thread.
+ * others' gives way more, so that one costly guest does not slow down all. Main's thread.
  *
  * Some work does not depend on the rate, such as looks whether the guests are there. With very many
  * guests that work alone may be more than the budget. So the stride ends at a sample a second:
