@@ -134,7 +134,7 @@ static bool perl_find_recipe(const struct runtime_process *process, uint64_t thr
 		.words = { [WORD_TYPE] = CONTEXT_TYPE,
 			   [WORD_CV] = CONTEXT_CV,
 			   [WORD_RETURN] = CONTEXT_RETURN,
-			   [WORD_SEQUENCE] = recipe_behind(SV_BODY) },
+			   [WORD_SEQUENCE] = recipe_after(SV_BODY) },
 		.far = CONTEXT_CV,
 		.n_far = 1,
 		.deep = CV_SEQUENCE,

@@ -187,9 +187,9 @@ static bool php_find_recipe(const struct runtime_process *process, uint64_t thre
 					   .words = { [WORD_FUNCTION] = EXECUTE_FUNCTION,
 						      [WORD_POSITION] = EXECUTE_OPLINE,
 						      [WORD_CALL] = EXECUTE_CALL,
-						      [WORD_LINES] = recipe_behind((uint16_t)lines),
+						      [WORD_LINES] = recipe_after((uint16_t)lines),
 						      [WORD_NAME_HASH] =
-							      recipe_behind(FUNCTION_NAME) },
+							      recipe_after(FUNCTION_NAME) },
 					   .next = EXECUTE_PREVIOUS };
 		return true;
 	}

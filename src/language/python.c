@@ -216,7 +216,7 @@ static bool python_find_recipe(const struct runtime_process *process, uint64_t t
 				   .words = { [WORD_CODE] = layout->frame.code,
 					      [WORD_POSITION] = layout->frame.position,
 					      [WORD_OWNER] = layout->frame.owner & ~7U,
-					      [WORD_NAME_HASH] = recipe_behind(layout->code.name) },
+					      [WORD_NAME_HASH] = recipe_after(layout->code.name) },
 				   .next = layout->frame.previous };
 	if (layout->thread.current_in != NOT_THERE)
 		recipe->loads[recipe->n_loads++] = layout->thread.current_in;

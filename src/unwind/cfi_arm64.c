@@ -38,7 +38,7 @@ const struct cfi_machine cfi_machine_arm64 = {
 	.rule_deref = RULE_CFA_DEREF_ARM64,
 };
 
-_Static_assert(CFI_ARM64_PRESERVED <= CFI_MAX_PRESERVED, "a rule has a slot for each");
+_Static_assert(CFI_ARM64_PRESERVED <= CFI_MAX_PRESERVED, "each register has a slot");
 
 /* DWARF's number -> register of a cursor: cursor_arm32_registers, and pc. */
 static const uint8_t arm32_registers[CFI_ARM32_NUMBERS] = {

@@ -10,7 +10,7 @@
 
 #include "unwind/cfi_x86.h"
 
-#define CFI_ARM64_FIRST_KEPT 19
+#define CFI_ARM64_FIRST_PRESERVED 19
 #define CFI_ARM64_FP       29
 #define CFI_ARM64_LR       30 /* the return address */
 #define CFI_ARM64_SP       31

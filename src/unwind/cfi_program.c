@@ -345,7 +345,7 @@ static void cfi_run(struct cfi_program *program)
 	}
 }
 
-static void cfi_program_of(struct cfi_program *program, const uint8_t *bytes, size_t size_bytes)
+static void cfi_set_program(struct cfi_program *program, const uint8_t *bytes, size_t size_bytes)
 {
 	program->reader = (struct cfi_reader){ bytes, bytes + size_bytes, false,
 					       program->fde->cie.is_short };
@@ -359,13 +359,13 @@ void cfi_program_start(struct cfi_program *program, const struct cfi_fde *fde)
 	program->set_location = false;
 	cfi_clear_state(&program->state, &fde->cie);
 	cfi_clear_state(&program->initial, &fde->cie);
-	cfi_program_of(program, fde->cie.program, fde->cie.program_bytes);
+	cfi_set_program(program, fde->cie.program, fde->cie.program_bytes);
 	while (!program->reader.bad && program->reader.at < program->reader.end)
 		cfi_run(program);
 	program->bad = program->reader.bad || program->location != fde->start;
 	cfi_copy_state(&program->initial, &program->state);
 	program->ended = program->bad;
-	cfi_program_of(program, fde->program, fde->program_bytes);
+	cfi_set_program(program, fde->program, fde->program_bytes);
 }
 
 bool cfi_program_next(struct cfi_program *program)

@@ -52,7 +52,7 @@ static const uint8_t cfi_registers_32[] = { REG_RAX, REG_RCX, REG_RDX, REG_RBX,
 static const uint8_t cfi_preserved_registers_32[] = { REG_RIP, REG_RBX, REG_RBP, REG_RSI, REG_RDI };
 static const uint8_t cfi_preserved_numbers_32[] = { 8, 3, 5, 6, 7 };
 
-_Static_assert(sizeof(cfi_preserved_numbers_32) <= N_CFI_PRESERVED, "a rule has a slot for each");
+_Static_assert(sizeof(cfi_preserved_numbers_32) <= N_CFI_PRESERVED, "each register has a slot");
 
 const struct cfi_machine cfi_machine_32 = {
 	.word_bytes = 4,

@@ -54,7 +54,7 @@ static struct cfi_rule go_make_crosscall_rule(void)
 	for (unsigned i = 0; i < machine->n_preserved; i++) {
 		unsigned number = machine->preserved_numbers[i];
 		unsigned word = number < CFI_ARM64_FP
-					? number - CFI_ARM64_FIRST_KEPT + GO_CROSSCALL_FIRST
+					? number - CFI_ARM64_FIRST_PRESERVED + GO_CROSSCALL_FIRST
 					: number - CFI_ARM64_FP + GO_CROSSCALL_FP;
 
 		rule.slot[i] = (uint8_t)(word - GO_CROSSCALL_FIRST);

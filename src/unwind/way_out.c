@@ -85,7 +85,7 @@ struct way_out {
 	uint64_t seen[WAY_SEEN];
 	unsigned n_seen, left_steps;
 	struct way_chunk chunks[WAY_CHUNKS];
-	bool missing, behind_jumps;
+	bool missing, after_jumps;
 	struct way_result results[2]; /* [1]: all preserved registers are restored; [0]: not all */
 };
 
@@ -442,7 +442,7 @@ static void way_follow(struct way_out *way_out, struct way *way)
 		case INSTRUCTION_INDIRECT:
 			if (instruction.target || way_has_popped(&way->state))
 				way_return(way_out, &way->state);
-			else if (way_out->behind_jumps && !way_ends_at(way_out, next))
+			else if (way_out->after_jumps && !way_ends_at(way_out, next))
 				way_jump(way_out, way, next);
 			return;
 		case INSTRUCTION_TRAP:
@@ -509,7 +509,7 @@ bool way_out_ends_thread(struct way_out *way_out, uint64_t address)
 	return false;
 }
 
-bool way_out_find(struct way_out *way_out, uint64_t address, bool called, bool behind_jumps,
+bool way_out_find(struct way_out *way_out, uint64_t address, bool called, bool after_jumps,
 		  struct cfi_rule *rule, bool *missing)
 {
 	struct way_state start = { .least = WAY_WORD_BYTES, .odd = -1 };
@@ -524,7 +524,7 @@ bool way_out_find(struct way_out *way_out, uint64_t address, bool called, bool b
 	if (called)
 		way_note_call(&start);
 	way_begin(way_out, address);
-	way_out->behind_jumps = behind_jumps;
+	way_out->after_jumps = after_jumps;
 	way_push(way_out, address, 0, &start);
 	while (way_take(way_out, &way) && way.calls <= calls) {
 		way_follow(way_out, &way);

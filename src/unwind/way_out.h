@@ -25,13 +25,13 @@ size_t way_out_memory_bytes(void);
 
 /*
  * Finds the rule before the instruction at ADDRESS. CALLED: ADDRESS is a return address.
- * BEHIND_JUMPS: if no other way leads to a return, follows the code after jumps to unknown
+ * AFTER_JUMPS: if no other way leads to a return, follows the code after jumps to unknown
  * addresses, too. That code is another case of the switch, and has the switch's frame. Returns
  * false if no way leads to a return, or if two ways contradict each other. *MISSING: code was
  * missing, so a later try may find a rule. *MISSING may also be set with a rule found after such a
  * jump: the missing code may lead to a return without a jump.
  */
-bool way_out_find(struct way_out *way_out, uint64_t address, bool called, bool behind_jumps,
+bool way_out_find(struct way_out *way_out, uint64_t address, bool called, bool after_jumps,
 		  struct cfi_rule *rule, bool *missing);
 /*
  * Whether the thread ends at ADDRESS, to which its first function returns: by hlt at the end of a

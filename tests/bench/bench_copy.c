@@ -111,7 +111,7 @@ static void use_recipe(void)
 				       .n_far = 2,
 				       .far = 8,
 				       .deep = 24,
-				       .words = { 8, 16, recipe_behind(32), recipe_behind(40) },
+				       .words = { 8, 16, recipe_after(32), recipe_after(40) },
 				       .shape = RECIPE_LIST };
 
 	add_pages(LIST, 1);

@@ -164,7 +164,7 @@ int main(void)
 				       .n_far = 2,
 				       .far = 8,
 				       .deep = 24,
-				       .words = { 8, 16, 32, recipe_behind(40) },
+				       .words = { 8, 16, 32, recipe_after(40) },
 				       .shape = RECIPE_LIST };
 
 	memory = memory_guest_create(1);

@@ -108,7 +108,7 @@ struct made {
 	uint64_t span_ns, most_span_ns;
 	uint64_t used_ns; /* stopped time from the third second on */
 	uint64_t cold_ns; /* by how much longer the first stop takes */
-	/* From COSTLY_NS on all stops take COST times as long; one of 20 always takes NOISE times. */
+	/* From COSTLY_NS on stops take COST times as long. One stop of 20 takes NOISE times. */
 	uint64_t costly_ns;
 	double cost, noise;
 	uint64_t slow_ns;     /* the first stop after this time takes 191 ms more; 0: none does */

@@ -21,7 +21,7 @@ struct made_code {
 	unsigned n_reads;
 };
 
-static bool behind_jumps;
+static bool after_jumps;
 
 static size_t read_made(void *context, uint64_t address, void *buffer, size_t size_bytes)
 {
@@ -42,7 +42,7 @@ static bool find(struct made_code code, uint64_t address, bool called, struct cf
 {
 	const struct code_source source = { .read = read_made, .context = &code };
 	struct way_out *way_out = way_out_create(&source);
-	bool found = way_out && way_out_find(way_out, address, called, behind_jumps, rule, missing);
+	bool found = way_out && way_out_find(way_out, address, called, after_jumps, rule, missing);
 
 	way_out_destroy(way_out);
 	return found;
@@ -128,7 +128,7 @@ static void test_jumps(void)
 	bool found, missing;
 
 	check_no_rule(code, false, false, "after a switch");
-	behind_jumps = true;
+	after_jumps = true;
 	check_rule(code, false, REG_RSP, 24, "after a switch, as a last resort");
 	/* je beyond the code; jmp *%rax; pop %rbx; pop %rbp; ret */
 	found = find(hidden, PLACE, false, &rule, &missing);
@@ -139,7 +139,7 @@ static void test_jumps(void)
 		   "a way that passes no such jump counts");
 	/* jmp *%rax; nop; pop %rbx; ret */
 	check_no_rule(CODE(0xff, 0xe0, 0x90, 0x5b, 0xc3), true, false, "a jump, a filler");
-	behind_jumps = false;
+	after_jumps = false;
 }
 
 /* Behind a call that never returns lies the code of another function. */

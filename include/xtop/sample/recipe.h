@@ -55,7 +55,7 @@ struct recipe {
 	/*
 	 * The last n_far words of a node are far words. The node has an address at `far`, whose low
 	 * bits may be flags. `words` tells how far before this address each far word lies; see
-	 * recipe_behind() for words after the address. If `deep` is not 0, the last far word is a
+	 * recipe_after() for words after the address. If `deep` is not 0, the last far word is a
 	 * pointer, and the word `deep` bytes after its target is copied instead. A far word that
 	 * cannot be read is 0.
 	 */
@@ -64,7 +64,7 @@ struct recipe {
 };
 
 /* The entry in `words` of a far word that lies OFFSET bytes after the address. */
-static inline uint16_t recipe_behind(uint16_t offset)
+static inline uint16_t recipe_after(uint16_t offset)
 {
 	return (uint16_t)-offset;
 }

@@ -125,7 +125,7 @@ static bool cache_head_is_sane(const struct cache_head *head)
 }
 
 /* Whether the guest's kernel, with text at TEXT_START, is the one that HEAD describes. */
-static bool cache_is_of(const struct cache_head *head, const struct linux_guest *guest,
+static bool cache_describes_guest(const struct cache_head *head, const struct linux_guest *guest,
 			uint64_t text_start)
 {
 	struct build_id id = { .size_bytes = head->build_id.size_bytes };
@@ -217,7 +217,8 @@ static bool cache_load(int fd, const char *uuid, struct linux_kernel *kernel, ui
 	size_t body_bytes;
 
 	if (!head || !cache_read(fd, head, sizeof(*head), 0) || !cache_head_is_sane(head) ||
-	    strcmp(head->uuid, uuid) != 0 || !cache_is_of(head, &kernel->guest, text_start))
+	    strcmp(head->uuid, uuid) != 0 ||
+	    !cache_describes_guest(head, &kernel->guest, text_start))
 		return false;
 	body_bytes = cache_body_bytes(head);
 	body = body_bytes ? malloc(body_bytes) : NULL;

@@ -73,8 +73,8 @@ bool page_cache_init(struct page_cache *cache, const struct linux_guest *guest, 
 
 /* --- addresses of pages ----------------------------------------------------------------------- */
 
-/* The address under cache->root of page number BEHIND of FOLIO, whose first page is number 0. */
-static bool page_cache_page_address(const struct page_cache *cache, uint64_t folio, uint64_t behind,
+/* The address under cache->root of page number NUMBER of FOLIO, whose first page is number 0. */
+static bool page_cache_page_address(const struct page_cache *cache, uint64_t folio, uint64_t number,
 				    uint64_t *address)
 {
 	const struct linux_guest *guest = cache->guest;
@@ -84,7 +84,7 @@ static bool page_cache_page_address(const struct page_cache *cache, uint64_t fol
 	if (!linux_is_kernel_of(guest, folio) || folio < guest->vmemmap ||
 	    (folio - guest->vmemmap) % page_bytes)
 		return false;
-	pfn = (folio - guest->vmemmap) / page_bytes + behind;
+	pfn = (folio - guest->vmemmap) / page_bytes + number;
 	if (pfn >= PFN_MAX)
 		return false;
 	*address = cache->base + (pfn << arch_page_shift(guest->root));
