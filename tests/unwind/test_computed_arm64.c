@@ -107,8 +107,8 @@ static void check_from(struct computed *computed, const char *what, unsigned i, 
 
 	check(step == STEP_CALLER && cursor.regs[REG_PC] == wanted &&
 		      cursor.regs[REG_SP] == STACK + 8 * (uint64_t)n_words && !cursor.interrupted,
-	      "%s, %u: step %d, pc %#jx, sp + %#jx", what, i, step, (uintmax_t)cursor.regs[REG_PC],
-	      (uintmax_t)(cursor.regs[REG_SP] - STACK));
+	      "%s, at instruction %u: step %d, pc %#jx, sp + %#jx", what, i, step,
+	      (uintmax_t)cursor.regs[REG_PC], (uintmax_t)(cursor.regs[REG_SP] - STACK));
 }
 
 static void check_at(struct computed *computed, const char *what, unsigned i, unsigned n_words,

@@ -76,7 +76,7 @@ static void test_overwritten(void)
 	      "a word further out that differs was written over nothing");
 	made_stack.words[10] = 0xa03;
 	check(!find_caller(&cursor) && !(cursor.known & rbx),
-	      "a register whose word is there further out is not the caller's");
+	      "a register whose word is also further out is not the caller's");
 	made_stack.words[2] = 0x7048;
 	check(find_caller(&cursor) && cursor.regs[REG_PC] == 0xa05 &&
 		      cursor.regs[REG_SP] == 0x7050 && cursor.known & rbx,
@@ -103,8 +103,8 @@ static void test_end(void)
 	      "code with a call and a jump forwards leads to the end");
 	check(eh_return_has_call(end, sizeof(end), 0x1000), "the call is ahead");
 	check(!eh_return_has_call(end + 5, sizeof(end) - 5, 0x1005),
-	      "after the call none is ahead");
-	check(!eh_return_is_near(end, 12, 0x1000), "code without the end does not lead to it");
+	      "after the call no other call is ahead");
+	check(!eh_return_is_near(end, 12, 0x1000), "code without the end does not lead to the end");
 	check(!eh_return_is_near(end, 0, 0x1000), "no code does not lead to the end");
 	memcpy(code, end, sizeof(end));
 	code[6] = 0xf0;

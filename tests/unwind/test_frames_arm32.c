@@ -21,8 +21,8 @@ static void check_function(const uint32_t *code, const uint32_t *wanted, size_t 
 			frame_arm32_find((const uint8_t *)code, 4 * n, 4 * i, &frame);
 		uint32_t is = found ? frame.depth_bytes | (frame.in_link ? LINK : 0) : NONE;
 
-		check(is == wanted[i], "%s, instruction %zu: %#x (expected %#x)", what, i, is,
-		      wanted[i]);
+		check(is == wanted[i], "%s, at instruction %zu: the frame is %#x (expected %#x)",
+		      what, i, is, wanted[i]);
 	}
 }
 

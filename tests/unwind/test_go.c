@@ -59,17 +59,18 @@ static void test_functions(enum make_go_layout layout, bool tell_text)
 {
 	struct go_table table = made(layout, tell_text);
 
-	if (!check(go_table_init(&table), "Go %s: read", layouts[layout]))
+	if (!check(go_table_init(&table), "the table of Go %s is read", layouts[layout]))
 		return;
 	check_u64(table.n_functions, N_FUNCTIONS, "functions");
 	for (unsigned i = 0; i < N_FUNCTIONS; i++) {
 		struct go_function function = { 0 };
 
-		if (!check(go_table_read(&table, i, &function), "function %u", i))
+		if (!check(go_table_read(&table, i, &function), "function %u of the table is read",
+			   i))
 			continue;
 		check(function.name_bytes == strlen(functions[i].name) &&
 			      memcmp(function.name, functions[i].name, function.name_bytes) == 0,
-		      "name: %.*s", (int)function.name_bytes, function.name);
+		      "the function has its name: %.*s", (int)function.name_bytes, function.name);
 		check(function.start == start_of(i) && function.end == start_of(i + 1),
 		      "%" PRIx64 " to %" PRIx64, function.start, function.end);
 		check_u64(function.flags, layout < MAKE_GO_1_18 ? GO_UNMARKED : functions[i].flags, "flags");
@@ -93,8 +94,8 @@ static void test_depths(enum make_go_layout layout)
 
 		check(depths.depth == row->depth && depths.row_start == at &&
 			      depths.row_end == at + row->size_bytes,
-		      "row %u: depth %d from %" PRIx64 " to %" PRIx64, i, (int)depths.depth,
-		      depths.row_start, depths.row_end);
+		      "row %u has its depth and range: depth %d from %" PRIx64 " to %" PRIx64, i,
+		      (int)depths.depth, depths.row_start, depths.row_end);
 		at = depths.row_end;
 	}
 	check_u64(i, 3, "rows");
@@ -138,14 +139,15 @@ static void test_steps(struct go *go, const char *layout)
 		      cursor.regs[REG_RIP] == start_of(MAIN) + 0x50 + BIAS &&
 		      cursor.regs[REG_RSP] == STACK + 48 && cursor.regs[REG_RBP] == STACK + 640 &&
 		      !cursor.interrupted,
-	      "Go %s: from the loop to main.main", layout);
+	      "Go %s: a step leads from the loop to main.main", layout);
 	check_u64(cursor.known, 1U << REG_RIP | 1U << REG_RSP | 1U << REG_RBP,
 		  "no other register survives a call");
 	check(go_step(go, BIAS, &cursor) == STEP_CALLER &&
 		      cursor.regs[REG_RIP] == start_of(GOEXIT) + 1 + BIAS &&
 		      cursor.regs[REG_RSP] == STACK + 48 + 608,
 	      "a step leads to goexit");
-	check(go_step(go, BIAS, &cursor) == STEP_OUTERMOST, "where the goroutine ends");
+	check(go_step(go, BIAS, &cursor) == STEP_OUTERMOST,
+	      "a chain ends where the goroutine ends");
 }
 
 static void test_prologue(struct go *go)
@@ -184,8 +186,8 @@ static void test_compiled(enum make_go_layout layout)
 	struct go *go = NULL;
 	struct cursor cursor;
 
-	if (!check(go_table_init(&table) && !go_compile(&table, &go) && go, "Go %s: compiled",
-		   layouts[layout]))
+	if (!check(go_table_init(&table) && !go_compile(&table, &go) && go,
+		   "the table of Go %s is compiled", layouts[layout]))
 		return;
 	test_steps(go, layouts[layout]);
 	test_prologue(go);
@@ -256,7 +258,8 @@ static void test_arm64_steps(struct go *go, bool marked)
 		      cursor.regs[REG_PC] == arm64_start(2) + 4 + BIAS &&
 		      cursor.regs[REG_SP] == STACK + 48 + 4096,
 	      "arm64: the return address of a large frame is found");
-	check(go_step(go, BIAS, &cursor) == STEP_OUTERMOST, "where the goroutine ends");
+	check(go_step(go, BIAS, &cursor) == STEP_OUTERMOST,
+	      "a chain ends where the goroutine ends");
 	cursor = arm64_cursor(arm64_start(0) + 0x3c, STACK);
 	check(go_step(go, BIAS, &cursor) == STEP_CALLER && cursor.regs[REG_PC] == IN_X30 &&
 		      cursor.regs[REG_SP] == STACK && cursor.known >> REG_ARM64_FP & 1,
@@ -284,7 +287,7 @@ static void test_arm64(enum make_go_layout layout, bool tell_text)
 				   sizeof(bytes));
 	bytes[6] = 4;
 	if (!check(go_table_init(&table) && table.is_arm64 && !go_compile(&table, &go) && go,
-		   "Go %s of arm64: compiled", layouts[layout]))
+		   "the table of Go %s on arm64 is compiled", layouts[layout]))
 		return;
 	test_arm64_steps(go, layout > MAKE_GO_1_16);
 	go_destroy(go);
@@ -330,7 +333,7 @@ static void test_damage(enum make_go_layout layout)
 			bytes[i] ^= 1U << bit;
 			use(table);
 		}
-	check(true, "Go %s: %zu damaged tables", layouts[layout], 9 * size_bytes);
+	check(true, "Go %s: %zu damaged tables do no harm", layouts[layout], 9 * size_bytes);
 }
 
 static void test_gap(void)

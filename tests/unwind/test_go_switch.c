@@ -18,7 +18,7 @@ static void compile(int32_t depth)
 {
 	go_destroy(go);
 	go = made_go_compile(MAKE_GO_1_20, depth);
-	if (!check(go, "depth %d", depth))
+	if (!check(go, "Go's table with frames of %d bytes is compiled", depth))
 		exit(1);
 }
 
@@ -41,14 +41,15 @@ static void check_stopped(const char *wanted, enum unwind_step wanted_end, const
 	char got[1024] = "";
 	unsigned n = 0;
 
-	check(sample_check(&stopped, stopped.sample.size_bytes), "%s: a sample", what);
+	check(sample_check(&stopped, stopped.sample.size_bytes), "%s: the sample is valid", what);
 	cursor_init(&cursor, &stopped.vcpu);
 	do {
 		snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s%s", n ? ";" : "",
 			 name_of(&cursor));
 		end = made_go_step(go, &cursor);
 	} while (end == STEP_CALLER && ++n < 30);
-	check(strcmp(got, wanted) == 0 && end == wanted_end, "%s: %s, step %d", what, got, end);
+	check(strcmp(got, wanted) == 0 && end == wanted_end,
+	      "%s: the chain is %s, and ends by step %d", what, got, end);
 }
 
 /* CHAIN leads to its outermost function. */
@@ -142,7 +143,7 @@ static void test_crosscall(void)
 	check(made_go_step(go, &cursor) == STEP_CALLER && cursor.regs[REG_RBP] == 0xb1 &&
 		      cursor.regs[REG_RBX] == 0xb2 && cursor.regs[REG_R15] == 0xb3 &&
 		      cursor.known >> REG_RBP & 1 && cursor.known >> REG_R15 & 1,
-	      "crosscall2() has kept C's registers");
+	      "crosscall2() restores C's registers");
 }
 
 /* A signal arrived while main.work ran, and while C ran that Go had called. */

@@ -162,14 +162,15 @@ static void check_stopped(const char *wanted, enum unwind_step wanted_end, const
 	char got[1024] = "";
 	unsigned n = 0;
 
-	check(sample_check(&stopped, stopped.sample.size_bytes), "%s: a sample", what);
+	check(sample_check(&stopped, stopped.sample.size_bytes), "%s: the sample is valid", what);
 	cursor_init(&cursor, &stopped.vcpu);
 	do {
 		snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s%s", n ? ";" : "",
 			 name_at(cursor_pc(&cursor)));
 		end = step(&cursor);
 	} while (end == STEP_CALLER && ++n < 30);
-	check(strcmp(got, wanted) == 0 && end == wanted_end, "%s: %s, step %d", what, got, end);
+	check(strcmp(got, wanted) == 0 && end == wanted_end,
+	      "%s: the chain is %s, and ends by step %d", what, got, end);
 }
 
 /* main.main, called by goexit: the frame of what main.main has called is at SP, and has DEPTH. */
@@ -280,7 +281,7 @@ static void test_callback(void)
 	put_callback(GOROUTINE + 16, G0 + 32);
 	check_stopped("C;runtime.asmcgocall;main.work;runtime.cgocallbackg;runtime.cgocallback;"
 		      "crosscall2;C;runtime.asmcgocall;main.main;runtime.goexit",
-		      STEP_OUTERMOST, "and once more");
+		      STEP_OUTERMOST, "C calls Go, which calls C");
 }
 
 /* crosscall2() saves what C keeps. */
@@ -300,7 +301,7 @@ static void test_crosscall(void)
 	for (unsigned i = 19; i <= 29; i++)
 		check(cursor.regs[cursor_arm64_registers[i]] == 0xa00 + i &&
 			      cursor.known >> cursor_arm64_registers[i] & 1,
-		      "x%u is C's", i);
+		      "after crosscall2(), x%u has C's value", i);
 }
 
 static void test_vdso(void)

@@ -82,11 +82,11 @@ static void test_first_code(void)
 	      "an entry that ends in a call has no caller");
 	cursor.regs[REG_RIP] = CODE + 0x100;
 	check(code && first_code_step(code, 0, &cursor) == STEP_NOT_COVERED,
-	      "a function in front of the entry has one");
+	      "a function in front of the entry has a caller");
 	cursor.interrupted = true;
 	cursor.regs[REG_RIP] = CODE + 0x140;
 	check(code && first_code_step(code, 0, &cursor) == STEP_NOT_COVERED,
-	      "a function after the entry has one");
+	      "a function after the entry has a caller");
 	check(!first_code_create(&other), "an entry without bounds gives no first code");
 	first_code_destroy(code);
 }
@@ -118,21 +118,21 @@ static void make_chain(enum register_width width)
 static void test_fp(void)
 {
 	make_chain(WIDTH_32_PAE);
-	check_chain(UNWIND_COMPLETE, 4, "with PAE, up to ebp 0");
+	check_chain(UNWIND_COMPLETE, 4, "a kernel with PAE, up to ebp 0");
 	make_chain(WIDTH_32);
-	check_chain(UNWIND_COMPLETE, 4, "without PAE");
+	check_chain(UNWIND_COMPLETE, 4, "a kernel without PAE, up to ebp 0");
 	make_chain(WIDTH_64);
 	made.vcpu.user = 1;
 	made.vcpu.regs.cs = CS_USER_32;
 	check_chain(UNWIND_COMPLETE, 4, "a program below a 64-bit kernel");
 	made.vcpu.regs.cs = CS_USER_32_PV;
-	check_chain(UNWIND_COMPLETE, 4, "the same below a PV kernel");
+	check_chain(UNWIND_COMPLETE, 4, "a program below a PV kernel");
 	make_chain(WIDTH_32_PAE);
 	made.words[8] = at(8);
 	check_chain(UNWIND_LOOP, 3, "a frame that points to itself");
 	make_chain(WIDTH_32_PAE);
 	made.words[3] = at(8) + 2;
-	check_chain(UNWIND_BAD, 2, "not a multiple of 4");
+	check_chain(UNWIND_BAD, 2, "an ebp that is no multiple of 4");
 	make_chain(WIDTH_32_PAE);
 	made.stack.size_bytes = 4 * 9;
 	check_chain(UNWIND_CUT, 2, "half a frame was copied");
@@ -151,12 +151,12 @@ static void test_saved_registers(void)
 	cursor_init(&cursor, &made.vcpu);
 	cursor_set_pt_regs(&cursor, saved);
 	check(cursor.word_bytes == 8 && cursor.regs[REG_RBX] == (0xdead00000000ULL | PT_REGS_RBX),
-	      "64-bit user code");
+	      "64-bit user code has whole registers");
 	saved[PT_REGS_CS] = CS_USER_32;
 	cursor_set_pt_regs(&cursor, saved);
 	check(cursor.word_bytes == 4 && cursor.regs[REG_RBX] == PT_REGS_RBX &&
 		      cursor.regs[REG_RSP] == PT_REGS_RSP,
-	      "32-bit user code: no upper halves");
+	      "32-bit user code has no upper halves of registers");
 }
 
 /* --- call-frame information ------------------------------------------------------------------- */

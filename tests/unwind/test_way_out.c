@@ -86,13 +86,13 @@ static void test_registers(void)
 	struct cfi_rule rule = { .kind = RULE_NONE };
 	bool missing = true;
 
-	check(find(code, PLACE, true, &rule, &missing) && !missing, "a frame is found");
+	check(find(code, PLACE, true, &rule, &missing) && !missing, "the rule of a frame is found");
 	check_u64(rule.offset, 0x10 + 3 * 8 + 8, "bytes from the stack pointer to the CFA");
 	check(word_of(&rule, PRESERVED_RBX) == -4 && word_of(&rule, PRESERVED_RBP) == -3 &&
 		      word_of(&rule, PRESERVED_R12) == -2 && word_of(&rule, PRESERVED_RETURN) == -1,
-	      "where it has saved rbx, rbp and r12");
+	      "the rule tells where rbx, rbp and r12 are saved");
 	check(word_of(&rule, PRESERVED_R13) == 0 && rule.unchanged >> REG_R13 & 1,
-	      "r13 stays as it is");
+	      "the rule leaves r13 unchanged");
 }
 
 static void test_ways(void)
@@ -133,10 +133,10 @@ static void test_jumps(void)
 	/* je beyond the code; jmp *%rax; pop %rbx; pop %rbp; ret */
 	found = find(hidden, PLACE, false, &rule, &missing);
 	check(found && rule.offset == 24 && missing,
-	      "after a switch, while code without a switch is missing: the result says so");
+	      "after a switch, while code without a switch is missing, *MISSING is set");
 	/* je to the second return; jmp *%rax; pop %rbx; pop %rbp; ret; pop %rbx; ret */
 	check_rule(CODE(0x74, 0x05, 0xff, 0xe0, 0x5b, 0x5d, 0xc3, 0x5b, 0xc3), true, REG_RSP, 16,
-		   "a way that passes no such jump counts");
+		   "a way that passes no jump to an unknown address counts");
 	/* jmp *%rax; nop; pop %rbx; ret */
 	check_no_rule(CODE(0xff, 0xe0, 0x90, 0x5b, 0xc3), true, false, "a jump, a filler");
 	after_jumps = false;
@@ -252,7 +252,7 @@ static void test_many_ways(void)
 	for (size_t i = 0; i + 6 <= sizeof(bytes); i += 6)
 		memcpy(bytes + i, (const uint8_t[]){ 0x0f, 0x84, 0xfa, 0x1f, 0, 0 }, 6);
 	check(!find((struct made_code){ bytes, sizeof(bytes), 0, 0 }, PLACE, true, &rule, &missing),
-	      "many ways that lead nowhere end");
+	      "the search of many ways that lead nowhere ends");
 }
 
 int main(void)
