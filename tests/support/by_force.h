@@ -21,7 +21,7 @@
 
 #define BY_FORCE_BYTES 96
 
-/* To be set before the process starts: behind the walls, nobody can ask for it. */
+/* Set before the process starts, because a process behind the walls cannot find out. */
 static bool by_force_has_landlock;
 
 static inline bool by_force_refused(int result)
@@ -29,7 +29,7 @@ static inline bool by_force_refused(int result)
 	return result < 0 && (errno == EPERM || errno == EACCES || errno == ENOENT);
 }
 
-/* Writes the last thing that it was able to do; "none". */
+/* Tries all that is forbidden. MESSAGE gets the last thing that succeeded, or "none". */
 static inline void try_by_force(char message[BY_FORCE_BYTES])
 {
 	char path[64];

@@ -21,7 +21,7 @@ struct elf_image {
 	Elf64_Ehdr header;
 	Elf64_Shdr sections[ELF_IMAGE_SECTIONS];
 	Elf64_Phdr segments[4];
-	char contents[8192]; /* stand in the file at sizeof(header) */
+	char contents[8192]; /* the file's bytes from sizeof(header) on */
 	size_t used;
 };
 
@@ -71,7 +71,7 @@ static inline unsigned elf_image_text(struct elf_image *image, uint64_t address,
 				 NULL);
 }
 
-/* A symbol table of N symbols after the null one; STRINGS are their names, of STRINGS_BYTES. */
+/* Adds a symbol table: the null symbol, and N others with names in STRINGS, of STRINGS_BYTES. */
 static inline unsigned elf_image_symbols(struct elf_image *image, unsigned type,
 					 const Elf64_Sym *symbols, size_t n, const char *strings,
 					 size_t strings_bytes)

@@ -30,7 +30,7 @@ static inline const char *emulator(void)
 	return is_emulated() ? getenv("EMULATED") : "";
 }
 
-/* True, and a point is skipped: the emulator has not what a test of WHAT needs. */
+/* Whether an emulator runs the test and lacks what a test of WHAT needs; then skips a point. */
 static inline bool emulator_lacks(const char *what)
 {
 	if (!is_emulated())

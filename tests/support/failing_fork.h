@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-static unsigned forks_left = 1U << 30; /* then fork() fails */
+static unsigned forks_left = 1U << 30; /* how many calls of fork() still succeed */
 
 pid_t fork(void)
 {

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int close_errno; /* 0: close() succeeds */
+static int close_errno; /* error with which close() fails; 0: close() succeeds */
 
 int close(int fd)
 {

@@ -15,7 +15,7 @@
 #ifdef __x86_64__
 #define LIVE_PROCESS_WORKS true
 #else
-#define LIVE_PROCESS_WORKS false /* the thread pointer is not read there */
+#define LIVE_PROCESS_WORKS false /* the thread pointer is read on x86-64 only */
 #endif
 
 struct live_process {

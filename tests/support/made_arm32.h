@@ -8,18 +8,18 @@
 
 #include "tests/support/made_i386.h"
 
-#define MADE_ARM_COMM    1920 /* in task_struct */
+#define MADE_ARM_COMM    1920 /* offset in task_struct, as the next two */
 #define MADE_ARM_PID     1584
 #define MADE_ARM_STACK   540
-#define MADE_ARM_QUEUE   0x20800 /* runqueues, without the area of the CPU */
-#define MADE_ARM_CURR    1496	 /* in struct rq */
+#define MADE_ARM_QUEUE   0x20800 /* runqueues, a per-CPU variable: its offset in an area */
+#define MADE_ARM_CURR    1496	 /* offset of `curr` in struct rq */
 #define MADE_ARM_CURRENT (MADE_ARM_QUEUE + MADE_ARM_CURR)
-#define MADE_ARM_EXIDX   0x70000 /* unwind tables: of so many functions */
-#define MADE_ARM_ENTRIES 5000
+#define MADE_ARM_EXIDX   0x70000 /* unwind tables */
+#define MADE_ARM_ENTRIES 5000	 /* functions in the unwind tables */
 
 /* Makes the kernel anew. */
 void made_arm32_begin(struct made_i386 *made);
-/* Finds what has no name, anew. */
+/* Searches the kernel again for data that has no name. */
 void made_arm32_search(struct made_i386 *made);
 
 #endif

@@ -13,9 +13,9 @@
 #define MADE_GO_TEXT      0x401000ULL
 #define MADE_GO_C         0x7f0000001000ULL /* code of C: a return address lies at rsp */
 #define MADE_GO_C_BYTES   0x1000
-#define MADE_GO_GOROUTINE 0xc000100000ULL   /* the stacks */
-#define MADE_GO_G0        0x7ffe0000ULL
-#define MADE_GO_SIGNAL    0xc000300000ULL
+#define MADE_GO_GOROUTINE 0xc000100000ULL   /* the goroutine's stack */
+#define MADE_GO_G0        0x7ffe0000ULL     /* the stack of g0 */
+#define MADE_GO_SIGNAL    0xc000300000ULL   /* the stack of signal handlers */
 #define MADE_GO_WORDS     256 /* words of a piece of stack */
 #define MADE_GO_PIECES    4
 
@@ -26,21 +26,22 @@ enum made_go_function {
 	MADE_GO_MARK, MADE_GO_NANOTIME, N_MADE_GO_FUNCTIONS
 };
 
-#define MADE_GO_CROSSCALL_BYTES 256 /* the depths, where the frame is there */
+/* sizes of frames once a function has made its frame */
+#define MADE_GO_CROSSCALL_BYTES 256
 #define MADE_GO_NANOTIME_BYTES  24
 
 /* --- the program ------------------------------------------------------------------------------ */
 
 const char *made_go_name(enum made_go_function function);
 uint64_t made_go_start(enum made_go_function function);
-/* An address after a call, where the frame is there. */
+/* An address after a call in FUNCTION, which has made its frame by then. */
 uint64_t made_go_inside(enum made_go_function function);
 /* The function that has ADDRESS; N_MADE_GO_FUNCTIONS: none. */
 enum made_go_function made_go_find(uint64_t address);
 
 /*
- * The table. DEPTH: of systemstack() and asmcgocall(), 0 up to Go 1.20, then 8. NULL: xtop does not
- * take the table.
+ * Compiles the table. DEPTH is the size of the frames of systemstack() and asmcgocall(): 0 up to Go
+ * 1.20, then 8. NULL: xtop refuses the table.
  */
 struct go *made_go_compile(enum make_go_layout layout, int32_t depth);
 /* Compiles these functions for arm64. Frames lie otherwise there: no chain below fits. */

@@ -30,11 +30,11 @@ struct made_stops {
 static struct made_stops *made_stops;
 
 struct stop_area {
-	int alarm_fd; /* 0: there is none yet */
+	int alarm_fd; /* the timer; 0: there is none yet */
 };
 static struct stop_area made_area;
 
-/* The real timer: for as long as the real stop area says. */
+/* Sets the real timer. The caller gives the time that the real stop area uses. */
 static void made_set_timer(long ns)
 {
 	const struct itimerspec when = { .it_value.tv_nsec = ns };

@@ -19,8 +19,8 @@
 
 #include "elf/elf_reader.h"
 
-#define MAKE_XZ_MAX_BYTES   (60U << 10) /* that go in: one chunk has at most 64 KiB */
-#define MAKE_XZ_EXTRA_BYTES 80          /* that come out besides */
+#define MAKE_XZ_MAX_BYTES   (60U << 10) /* limit for the contents: a chunk has at most 64 KiB */
+#define MAKE_XZ_EXTRA_BYTES 80          /* bytes of a file besides its contents */
 
 static inline size_t make_xz_crc(uint8_t *to, const uint8_t *from, size_t n)
 {

@@ -20,9 +20,9 @@
 
 struct tape;
 
-/* From now on keeps what is read of PROCESS. Its runtime is found anew. */
+/* Keeps what is read of PROCESS from now on. Finds the process's runtime again. */
 struct tape *tape_start(struct live_process *process);
-/* Writes the tape to FOLDER, and ends it. The process has no more memory then. */
+/* Writes the tape to FOLDER, and ends the tape. PROCESS has no memory any more afterwards. */
 void tape_stop(struct tape *tape, struct live_process *process, const char *folder,
 	       const char *program, const char *told);
 
