@@ -197,7 +197,7 @@ static bool flow_join_recent(struct flow *flow, const struct flow_recent *recent
  * tried first at aligned addresses. Such an entry is more likely than a case of a switch, and a
  * function that never returns would fit any state. gcc -Os does not align functions: at other
  * addresses an entry is tried after the states. Then comes a function that never returns, if the
- * code begins like a function.
+ * code begins like a function. Nothing confirms a handler that only resumes the exception.
  */
 static void flow_try_all(struct flow *flow, uint32_t op, const struct flow_recent *jumps,
 			 const struct flow_recent *calls)
@@ -216,7 +216,10 @@ static void flow_try_all(struct flow *flow, uint32_t op, const struct flow_recen
 	if (flow->guesses && flow_begins_with_frame(flow, op) &&
 	    flow_try_entry(flow, op, false))
 		return;
-	if (flow_join_recent(flow, jumps, &state) && !flow->failed)
+	if ((flow_join_recent(flow, jumps, &state) ||
+	     (!flow->guesses && !flow_begins_with_frame(flow, op) &&
+	      flow_join_recent(flow, calls, &state))) &&
+	    !flow->failed)
 		flow_try(flow, op, state, TRY_UNCONFIRMED);
 }
 

@@ -319,6 +319,32 @@ static void test_aligned_frame(void)
 }
 
 /* A thread of a kernel: it first calls a tracer, and never returns. */
+/*
+ * A handler of exceptions, to which no path leads, gives back what is on the stack and goes on with
+ * the exception: nothing confirms its frame, but each call of the function has the same.
+ */
+static void test_handler(void)
+{
+	static const uint8_t bytes[] = {
+		0x55,                         /* 1000: push %rbp */
+		0x48, 0x89, 0xe5,             /* 1001: mov %rsp,%rbp */
+		0x48, 0x83, 0xec, 0x10,       /* 1004: sub $0x10,%rsp */
+		0xe8, 0xf3, 0x0f, 0x00, 0x00, /* 1008: call 2000 */
+		0xc9, 0xc3,                   /* 100d: leave; ret */
+		0x48, 0x89, 0xc7,             /* 100f: mov %rax,%rdi */
+		0xe8, 0xe9, 0x0f, 0x00, 0x00, /* 1012: call 2000 */
+		0x48, 0x8b, 0x7d, 0xf8,       /* 1017: mov -8(%rbp),%rdi */
+		0xe8, 0xe0, 0x1f, 0x00, 0x00, /* 101b: call 3000 */
+	};
+	struct code code = { bytes, sizeof(bytes), { { 0x1000, 0x1000 + sizeof(bytes) } } };
+	struct computed *computed = create_computed(&code);
+
+	check_step(computed, "a call", 0x1008, 3);
+	check_step(computed, "a handler", 0x100f, 3);
+	check_step(computed, "a handler's last call", 0x101b, 3);
+	computed_destroy(computed);
+}
+
 static void test_never_returns(void)
 {
 	static const uint8_t bytes[0x42] = {
@@ -516,6 +542,7 @@ int main(void)
 	test_return_by_jump();
 	test_aligned_frame();
 	test_never_returns();
+	test_handler();
 	test_pushed_for_ever();
 	test_patched_jumps();
 	test_beyond_code(1);
