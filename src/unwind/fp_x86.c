@@ -29,6 +29,9 @@
 #define FP_ENDBR_BYTES 4
 #define FP_PUSH_BYTES  1
 
+#define FP_SAVED_WORDS   5  /* words below rbp that may have the caller's stack pointer */
+#define FP_ALIGNED_BYTES 64 /* gcc's largest alignment of a frame, of AVX-512 */
+
 /* Sets *PLACE to the return address's place on the stack. Returns false if the frame is linked. */
 static bool fp_entry_return(struct cursor *cursor, uint64_t offset, uint64_t *place)
 {
@@ -59,6 +62,23 @@ static bool fp_step_entry(const struct unwind_space *space, struct cursor *curso
 	return true;
 }
 
+/*
+ * The caller's stack pointer above the frame at RBP, whose second word is ADDRESS. A frame that gcc
+ * has aligned has a copy of the return address there: the caller's stack pointer lies among the
+ * registers that were saved first, and the return address below it.
+ */
+static uint64_t fp_caller_stack(struct cursor *cursor, uint64_t rbp, uint64_t address)
+{
+	uint64_t above = rbp + 2 * cursor->word_bytes, word, copy;
+
+	for (unsigned i = 1; cursor->word_bytes == sizeof(word) && i <= FP_SAVED_WORDS; i++)
+		if (cursor_peek(cursor, rbp - i * sizeof(word), &word, 1) && word > above &&
+		    word - above <= FP_ALIGNED_BYTES &&
+		    cursor_peek(cursor, word - sizeof(word), &copy, 1) && copy == address)
+			return word;
+	return above;
+}
+
 static enum unwind_step fp_step_frame(struct cursor *cursor)
 {
 	uint64_t rbp = cursor->regs[REG_RBP], rsp = cursor->regs[REG_RSP], words[2];
@@ -75,7 +95,7 @@ static enum unwind_step fp_step_frame(struct cursor *cursor)
 		return STEP_OUTERMOST;
 	cursor->regs[REG_RBP] = words[0];
 	cursor->regs[REG_RIP] = words[1];
-	cursor->regs[REG_RSP] = rbp + 2 * cursor->word_bytes;
+	cursor->regs[REG_RSP] = fp_caller_stack(cursor, rbp, words[1]);
 	return STEP_CALLER;
 }
 

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "chain.h"
+#include "unwind/fp.h"
 
 #define STACK       UINT64_C(0xffffc90000100000)
 #define STACK_WORDS (SAMPLE_STACK_LIMIT_BYTES / 8)
@@ -131,6 +132,33 @@ static void test_normal(void)
 	unwind(NULL, 2);
 	check_stack(UNWIND_COMPLETE, CHAIN(H + 16, F + 8), at(2),
 		    "rbp is rsp, and only two words were copied");
+}
+
+/* The caller's stack pointer of H's frame at word 2, if word 1 has the address of word CFA. */
+static uint64_t caller_stack(size_t cfa)
+{
+	struct cursor cursor;
+
+	begin(H + 16, at(2));
+	words[1] = at(cfa);
+	words[cfa - 1] = F + 8;
+	record.vcpu.n_stacks = 0;
+	add_piece(STACK, words, 8 * 16);
+	cursor_init(&cursor, &record.vcpu);
+	fp_x86_step(NULL, &cursor);
+	return cursor.regs[REG_SP];
+}
+
+/*
+ * gcc's prologue of an aligned frame: lea 8(%rsp),%r10; and $-64,%rsp; push -8(%r10); push %rbp; mov
+ * %rsp,%rbp; push %r10
+ */
+static void test_aligned(void)
+{
+	chain();
+	check_u64(caller_stack(6), at(6), "a frame that is aligned has its caller's stack pointer");
+	chain();
+	check_u64(caller_stack(13), at(4), "further away than the alignment: none is there");
 }
 
 static void test_user(void)
@@ -410,6 +438,7 @@ int main(void)
 	struct symbols *symbols = create_symbols();
 
 	test_normal();
+	test_aligned();
 	test_user();
 	test_loops();
 	test_bad();
