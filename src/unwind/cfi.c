@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "unwind/signal_return.h"
 #include "xtop/base/sorted.h"
 
 /* Computes *CFAP. Returns STEP_CALLER on success; leaves CURSOR as it is. */
@@ -157,6 +158,8 @@ enum unwind_step cfi_rule_step(const struct cfi_rule *rule, struct cursor *curso
 	case RULE_CFA_SHORT:
 	case RULE_CFA_DEREF_SHORT:
 		return cfi_apply_short(rule, cursor);
+	case RULE_SIGNAL_RETURN:
+		return signal_return_step(cursor);
 	case RULE_OUTERMOST:
 		return STEP_OUTERMOST;
 	default:

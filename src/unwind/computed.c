@@ -14,6 +14,7 @@
 #include "unwind/cfi_builder.h"
 #include "unwind/computed_flow.h"
 #include "unwind/computed_rows.h"
+#include "unwind/signal_return.h"
 #include "unwind/way_out.h"
 #include "xtop/base/hash.h"
 #include "xtop/base/work.h"
@@ -449,6 +450,19 @@ static bool computed_find_way(struct computed *computed, uint32_t offset, bool c
 	return number && !waits;
 }
 
+/* Notes the rule at OFFSET if a stub lies there, which its function has no rule for. */
+static void computed_find_stub(struct computed *computed, uint32_t offset, bool called)
+{
+	struct computed_work *work = computed->work;
+	struct cfi_rule rule;
+
+	if (computed_rows_find_rule(&work->rows, offset) || !computed_has_way_out(computed) ||
+	    !way_out_find_stub(work->way_out, computed->base + offset + called, called, &rule))
+		return;
+	*computed_way_at(computed, offset) =
+		(struct cfi_hit){ offset, cfi_builder_number(&work->rules, &rule) };
+}
+
 /*
  * Finds the rule at OFFSET: by the whole function if its bounds are known, else by the code from
  * OFFSET on, else by guessed bounds, else by ways that go on after a jump. Returns false if code is
@@ -465,9 +479,10 @@ static bool computed_read(struct computed *computed, uint32_t offset, bool calle
 		return true;
 	was_read = computed_is_known(computed, offset);
 	if (source->find_function(source->context, address, &start, &end)) {
-		if (was_read || computed_read_function(computed, address, start, end, false))
-			return true;
-		return computed_find_way(computed, offset, called, true, &missing);
+		if (!was_read && !computed_read_function(computed, address, start, end, false))
+			return computed_find_way(computed, offset, called, true, &missing);
+		computed_find_stub(computed, offset, called);
+		return true;
 	}
 	if (computed_find_way(computed, offset, called, was_read, &missing) || was_read)
 		return !was_read || !missing;
@@ -625,6 +640,16 @@ enum unwind_step computed_step(struct computed *computed, uint64_t bias, struct 
 	return computed->machine->rule_step(&computed->work->rules.cfi->rules[number], cursor);
 }
 
+/* Whether a signal's handler returns to the code at ADDRESS, in the image. */
+static bool computed_is_signal_return(const struct computed *computed, uint64_t address)
+{
+	uint8_t code[SIGNAL_RETURN_BYTES];
+
+	return computed->source.arch == ARCH_X86 &&
+	       signal_return_begins(code, computed->source.read(computed->source.context, address,
+								code, sizeof(code)));
+}
+
 bool computed_is_return(struct computed *computed, uint64_t bias, uint64_t address)
 {
 	uint8_t before[INSTRUCTION_MAX_CALL_BYTES];
@@ -641,7 +666,10 @@ bool computed_is_return(struct computed *computed, uint64_t bias, uint64_t addre
 	if (computed->source.read(computed->source.context, address - bias - sizeof(before),
 				  before, sizeof(before)) != sizeof(before))
 		return computed->source.turn; /* unknown until the code can be read */
-	*known = (struct computed_return){ (uint32_t)offset, computed->machine->ends_call(before) };
+	*known = (struct computed_return){
+		(uint32_t)offset, computed->machine->ends_call(before) ||
+					  computed_is_signal_return(computed, address - bias)
+	};
 	return known->fits;
 }
 

@@ -34,8 +34,9 @@ size_t computed_memory_bytes(const struct computed *computed);
 /* BIAS: address in the guest - address in the image. */
 enum unwind_step computed_step(struct computed *computed, uint64_t bias, struct cursor *cursor);
 /*
- * Whether a call instruction ends at ADDRESS, in the guest. Also true while the code before ADDRESS
- * is missing and a later turn may bring it, or if memory is out.
+ * Whether a call instruction ends at ADDRESS, in the guest, or a signal's handler returns there.
+ * Also true while the code before ADDRESS is missing and a later turn may bring it, or if memory is
+ * out.
  */
 bool computed_is_return(struct computed *computed, uint64_t bias, uint64_t address);
 /* Copies code at ADDRESS, in the guest. Returns how many bytes could be read, from the front. */

@@ -106,6 +106,8 @@ libxtop_a_SOURCES += \
 	src/unwind/register_numbers.h \
 	src/unwind/seh.c \
 	src/unwind/seh.h \
+	src/unwind/signal_return.c \
+	src/unwind/signal_return.h \
 	src/unwind/stubs.h \
 	src/unwind/stubs_x86.c \
 	src/unwind/tables.c \

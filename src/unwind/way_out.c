@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/instruction.h"
+#include "unwind/computed_machine.h"
+#include "unwind/signal_return.h"
 #include "xtop/base/hash.h"
 
 #define WAY_WORD_BYTES      8
@@ -33,6 +34,7 @@
 #define WAY_MAX_OFFSET      (1 << 24)
 #define WAY_EXIT_BYTES      7 /* length of mov and syscall */
 #define WAY_EXIT_BEFORE     4 /* instructions before mov, which set the exit status */
+#define WAY_PUSH_BYTES      6 /* length of push word(%rip) */
 #define WAY_HLT             0xf4
 #define WAY_MAX_INSTRUCTION 15 /* most bytes of one: Intel SDM vol. 2, §2.3.11 */
 
@@ -85,7 +87,7 @@ struct way_out {
 	uint64_t seen[WAY_SEEN];
 	unsigned n_seen, left_steps;
 	struct way_chunk chunks[WAY_CHUNKS];
-	bool missing, after_jumps;
+	bool missing, after_jumps, stubs_only;
 	struct way_result results[2]; /* [1]: all preserved registers are restored; [0]: not all */
 };
 
@@ -155,6 +157,37 @@ static bool way_decode(struct way_out *way_out, uint64_t address, struct instruc
 	size_t n = way_read(way_out, address, bytes);
 
 	return n && instruction_x86_decode(bytes, n, address, instruction);
+}
+
+/*
+ * Reads the last bytes before ADDRESS, at most N, out of one chunk. Returns their number. No way
+ * leads there, so none is missing.
+ */
+static size_t way_read_before(struct way_out *way_out, uint64_t address, uint8_t *bytes, size_t n)
+{
+	bool missing = way_out->missing;
+	const struct way_chunk *chunk = way_find_chunk(way_out, address - 1);
+	size_t end = (size_t)(address - 1) % WAY_CHUNK_BYTES + 1;
+
+	way_out->missing = missing;
+	n = end < n ? end : n;
+	if (!chunk || end > chunk->n)
+		return 0;
+	memcpy(bytes, chunk->bytes + end - n, n);
+	return n;
+}
+
+/* Whether ADDRESS is in the code that a signal's handler returns to. */
+static bool way_is_signal_return(struct way_out *way_out, uint64_t address)
+{
+	uint8_t code[WAY_MAX_INSTRUCTION], before[SIGNAL_RETURN_BYTES];
+	size_t n = way_read(way_out, address, code);
+
+	if (signal_return_begins(code, n))
+		return true;
+	return n > 1 && code[0] == 0x0f && code[1] == 0x05 && /* syscall */
+	       signal_return_ends(code, n, before,
+				  way_read_before(way_out, address, before, sizeof(before)));
 }
 
 /* --- state ------------------------------------------------------------------------------------ */
@@ -343,13 +376,13 @@ static bool way_make_rule(const struct way_state *state, struct cfi_rule *rule, 
  * Notes that a way returns with STATE. A way without all preserved registers counts only if there
  * is no other: programs like PHP keep variables in such registers.
  */
-static void way_return(struct way_out *way_out, const struct way_state *state)
+static void way_return(struct way_out *way_out, const struct way_state *state, bool is_stub)
 {
 	struct way_result *result;
 	struct cfi_rule rule;
 	bool well;
 
-	if (!way_make_rule(state, &rule, &well))
+	if ((way_out->stubs_only && !is_stub) || !way_make_rule(state, &rule, &well))
 		return;
 	result = &way_out->results[well];
 	result->contradicts |= result->found &&
@@ -404,11 +437,52 @@ static bool way_has_popped(const struct way_state *state)
 	return sp->reg != REG_SP || sp->offset > 0;
 }
 
+/*
+ * Whether the jump at ADDRESS, through a word of memory, ends the head of a PLT: push word(%rip);
+ * jmp *word(%rip). A stub has pushed another word before it has jumped to the head.
+ */
+static bool way_is_plt_head(struct way_out *way_out, uint64_t address)
+{
+	uint8_t before[WAY_PUSH_BYTES];
+
+	return way_read_before(way_out, address, before, sizeof(before)) == sizeof(before) &&
+	       before[0] == 0xff && before[1] == 0x35;
+}
+
+/*
+ * Whether the jump at ADDRESS is a function: it begins where functions do, after one that has
+ * ended, and a filler follows it at NEXT. qsort() of musl calls the comparison by such a function.
+ */
+static bool way_stands_alone(struct way_out *way_out, uint64_t address, uint64_t next)
+{
+	uint8_t before[COMPUTED_CALL_BEFORE_BYTES];
+
+	return address % WAY_ALIGNMENT == 0 && way_ends_at(way_out, next) &&
+	       way_read_before(way_out, address, before, sizeof(before)) == sizeof(before) &&
+	       computed_machine_x86.ends_function(before);
+}
+
 /* WAY goes on at NEXT, after a jump to an unknown address. */
 static void way_jump(struct way_out *way_out, struct way *way, uint64_t next)
 {
 	way->state.jumped = true;
 	way_push(way_out, next, way->calls + WAY_JUMP_CALLS, &way->state);
+}
+
+/* WAY ends at a jump through a register or a word, before NEXT, or goes on after it. */
+static void way_leave(struct way_out *way_out, struct way *way, bool is_word, uint64_t next)
+{
+	struct way_value *sp = &way->state.regs[REG_SP];
+
+	bool is_head = is_word && way_is_plt_head(way_out, way->address);
+
+	if (is_head)
+		*sp = way_add(*sp, 2 * WAY_WORD_BYTES);
+	if (is_word || way_has_popped(&way->state) ||
+	    (!sp->offset && way_stands_alone(way_out, way->address, next)))
+		way_return(way_out, &way->state, is_head);
+	else if (way_out->after_jumps && !way_ends_at(way_out, next))
+		way_jump(way_out, way, next);
 }
 
 /* Follows WAY up to a return, a call, or where it is not known how control goes on. */
@@ -437,13 +511,10 @@ static void way_follow(struct way_out *way_out, struct way *way)
 			way->address = instruction.target;
 			continue;
 		case INSTRUCTION_RETURN:
-			way_return(way_out, &way->state);
+			way_return(way_out, &way->state, false);
 			return;
 		case INSTRUCTION_INDIRECT:
-			if (instruction.target || way_has_popped(&way->state))
-				way_return(way_out, &way->state);
-			else if (way_out->after_jumps && !way_ends_at(way_out, next))
-				way_jump(way_out, way, next);
+			way_leave(way_out, way, instruction.target, next);
 			return;
 		case INSTRUCTION_TRAP:
 		case INSTRUCTION_END:
@@ -483,6 +554,19 @@ static void way_begin(struct way_out *way_out, uint64_t address)
 	memset(way_out->results, 0, sizeof(way_out->results));
 }
 
+/*
+ * Whether the code at ADDRESS, CODE, which no call precedes, leaves its stack: makecontext() puts
+ * the address of such code (mov %rbx,%rsp) where the context's function returns to.
+ */
+static bool way_leaves_stack(struct way_out *way_out, uint64_t address, const uint8_t *code)
+{
+	uint8_t before[INSTRUCTION_MAX_CALL_BYTES];
+
+	return code[0] == 0x48 && code[1] == 0x89 && code[2] == 0xdc &&
+	       way_read_before(way_out, address, before, sizeof(before)) == sizeof(before) &&
+	       !computed_machine_x86.ends_call(before);
+}
+
 /* hlt stands in _start, and exit after clone(): Linux arch/x86/entry/syscalls/syscall_64.tbl. */
 bool way_out_ends_thread(struct way_out *way_out, uint64_t address)
 {
@@ -498,6 +582,8 @@ bool way_out_ends_thread(struct way_out *way_out, uint64_t address)
 
 		if (n >= WAY_EXIT_BYTES && (memcmp(bytes, exits[0], WAY_EXIT_BYTES) == 0 ||
 					    memcmp(bytes, exits[1], WAY_EXIT_BYTES) == 0))
+			return true;
+		if (!i && way_leaves_stack(way_out, address, bytes))
 			return true;
 		if (!i && n && bytes[0] == WAY_HLT)
 			return way_ends_at(way_out, address + 1);
@@ -525,6 +611,11 @@ bool way_out_find(struct way_out *way_out, uint64_t address, bool called, bool a
 		way_note_call(&start);
 	way_begin(way_out, address);
 	way_out->after_jumps = after_jumps;
+	if (way_is_signal_return(way_out, address)) {
+		*rule = (struct cfi_rule){ .kind = RULE_SIGNAL_RETURN };
+		*missing = false;
+		return true;
+	}
 	way_push(way_out, address, 0, &start);
 	while (way_take(way_out, &way) && way.calls <= calls) {
 		way_follow(way_out, &way);
@@ -535,5 +626,16 @@ bool way_out_find(struct way_out *way_out, uint64_t address, bool called, bool a
 	found = result->found && !result->contradicts;
 	*missing = way_out->missing && (!found || result->jumped);
 	*rule = result->rule;
+	return found;
+}
+
+bool way_out_find_stub(struct way_out *way_out, uint64_t address, bool called,
+		       struct cfi_rule *rule)
+{
+	bool found, missing;
+
+	way_out->stubs_only = true;
+	found = way_out_find(way_out, address, called, false, rule, &missing);
+	way_out->stubs_only = false;
 	return found;
 }

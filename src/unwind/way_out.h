@@ -34,8 +34,14 @@ size_t way_out_memory_bytes(void);
 bool way_out_find(struct way_out *way_out, uint64_t address, bool called, bool after_jumps,
 		  struct cfi_rule *rule, bool *missing);
 /*
+ * As way_out_find(), in functions whose bounds are known: only in stubs of a PLT, which belong to
+ * no function, and in the code that signals' handlers return to.
+ */
+bool way_out_find_stub(struct way_out *way_out, uint64_t address, bool called,
+		       struct cfi_rule *rule);
+/*
  * Whether the thread ends at ADDRESS, to which its first function returns: by hlt at the end of a
- * function, or by Linux's exit or exit_group.
+ * function, or by Linux's exit or exit_group. Contexts of makecontext() count as threads.
  */
 bool way_out_ends_thread(struct way_out *way_out, uint64_t address);
 

@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * step [-n STEPS] [-p PERCENT] [-r REPORTS] PROGRAM [ARG...]: runs PROGRAM by single steps of ptrace, and
- * compares the chain of each instruction with what its calls have left on the stack. The real chain
- * is known without any table:
- *
- *	a call            puts a return address on the stack: a frame begins
- *	a signal          puts one on the stack, and the interrupted place: two frames begin
- *	rsp above a slot  the frame whose return address was there has ended, however it did
- *	another value     the return address was overwritten, as retpolines do: it is no frame
- *	another place of  the exception has a handler: the frame goes on there (libgcc)
- *	that function
- *	another frame's   the frames up to that one have ended: libgcc goes to its function
- *	rsp is loaded     the program goes on on another stack, which has a shadow of its own
+ * step [-n STEPS] [-p PERCENT] [-r REPORTS] PROGRAM [ARG...]: runs PROGRAM by single steps of
+ * ptrace, and compares the chain of each instruction with what its calls have left on the stack.
+ * step_shadow.c follows the real chain.
  *
  * A chain is compared within the first 1,000 instructions after each place that was not met before.
  * On a stack that was changed to, both chains are right: that stack's own, or what was called since
@@ -35,61 +26,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/support/live_stack.h"
-#include "xtop/sample/go_stacks.h"
-
 #ifdef __x86_64__
-#include <sys/user.h>
-#include <ucontext.h>
-
-#define STEP_WINDOW  1000
-#define STEP_DEPTH   4096
-#define STEP_STACKS  64
-#define STEP_CHANGES 3          /* the most changes of stacks in one chain */
-#define STEP_NEAR    65536      /* frames that are made by mov are smaller */
-#define STEP_SEEN    (1U << 20) /* places, by hash */
-#define STEP_REPORTS 5
-
-struct step_frame {
-	uint64_t slot;  /* where the return address is on the stack */
-	uint64_t value; /* the return address, or the place that a signal has interrupted */
-	/*
-	 * What a signal has interrupted. SLOT is where its ucontext begins. Handlers may change the
-	 * place that they return to.
-	 */
-	bool is_place;
-	uint64_t before; /* VALUE before a handler was found; 0: none was */
-};
-
-struct step_stack {
-	struct step_frame *frames; /* outermost first; STEP_DEPTH of them */
-	unsigned n;
-	unsigned base;           /* how many frames it had when the program changed to it */
-	uint64_t sp;             /* where it was left */
-	uint64_t top;            /* the highest stack pointer on it */
-	bool is_strange;         /* frames are not known */
-	bool is_handler;         /* a signal has changed to it */
-	struct step_stack *from; /* the stack that was left; NULL: none */
-};
-
-static struct {
-	pid_t pid;
-	struct live_process process; /* .pid alone */
-	struct space *space;
-	struct step_stack stacks[STEP_STACKS]; /* the thread's own first */
-	unsigned n_stacks;
-	struct step_stack *stack;  /* the program is on it */
-	struct step_frame *frames; /* the stack's */
-	unsigned n;
-	uint64_t lost; /* where a return address was overwritten; 0: nowhere */
-	uint64_t seen[STEP_SEEN];
-	uint64_t window;
-	struct user_regs_struct regs;
-	struct go_stacks go; /* .g 0: no function of Go was met yet */
-	uint8_t code[16];    /* at regs.rip */
-	uint64_t reports;    /* how many chains that end early are printed */
-	uint64_t n_compared, n_right, n_early, n_wrong, n_steps;
-} step;
+#include "step_shadow.h"
 
 /* A sample of three stacks at most. */
 static union {
@@ -97,280 +35,6 @@ static union {
 	char bytes[sizeof(struct sample_vcpu) +
 		   3 * (sizeof(struct sample_stack) + SAMPLE_STACK_LIMIT_BYTES)];
 } record;
-
-static bool step_read(uint64_t address, void *buffer, size_t n)
-{
-	struct iovec to = { buffer, n }, from = { (void *)(uintptr_t)address, n };
-
-	return process_vm_readv(step.pid, &to, 1, &from, 1, 0) == (ssize_t)n;
-}
-
-/* --- the real chain --------------------------------------------------------------------------- */
-
-/* Whether CODE is a call: e8, or ff /2, after any prefixes. */
-static bool step_is_call(const uint8_t *code)
-{
-	unsigned i = 0;
-
-	while (i < 4 && ((code[i] & 0xf0) == 0x40 || code[i] == 0xf2 || code[i] == 0x66 ||
-			 code[i] == 0x2e || code[i] == 0x3e || code[i] == 0x67))
-		i++;
-	return code[i] == 0xe8 || (code[i] == 0xff && (code[i + 1] >> 3 & 7) == 2);
-}
-
-static void step_push(uint64_t slot, uint64_t value, bool is_place)
-{
-	if (step.n < STEP_DEPTH)
-		step.frames[step.n++] =
-			(struct step_frame){ .slot = slot, .value = value, .is_place = is_place };
-}
-
-/* Whether A and B lie in one function, or in a part of it that seldom runs. */
-static bool step_is_one_function(uint64_t a, uint64_t b)
-{
-	struct symtab_entry entry[2] = { { .name = "" }, { .name = "" } };
-	const struct mapping *mapping[2];
-	size_t n[2];
-
-	if (!step.space || !space_find_symbol(step.space, a, &entry[0], &mapping[0]) ||
-	    !space_find_symbol(step.space, b, &entry[1], &mapping[1]))
-		return false;
-	for (unsigned i = 0; i < 2; i++) {
-		const char *cold = strstr(entry[i].name, ".cold");
-
-		n[i] = cold ? (size_t)(cold - entry[i].name) : strlen(entry[i].name);
-	}
-	return mapping[0] == mapping[1] && n[0] == n[1] &&
-	       !memcmp(entry[0].name, entry[1].name, n[0]);
-}
-
-/* Whether the frame is as its call has left it. */
-static bool step_is_whole(const struct step_frame *frame)
-{
-	uint64_t value;
-
-	return frame->is_place ||
-	       (step_read(frame->slot, &value, sizeof(value)) && value == frame->value);
-}
-
-/*
- * A function has lost its caller: libgcc looks for a handler, or a retpoline jumps. A handler's
- * address is written over the return address into the function that has the handler. All frames
- * further in have ended then.
- */
-static void step_find_handler(void)
-{
-	for (unsigned i = step.n; i--;) {
-		struct step_frame *frame = &step.frames[i];
-		uint64_t value;
-
-		if (step_is_whole(frame) || !step_read(frame->slot, &value, sizeof(value)) ||
-		    !step_is_one_function(value, frame->value - 1))
-			continue;
-		frame->before = frame->value;
-		frame->value = value;
-		step.n = i + 1;
-		step.lost = 0;
-		return;
-	}
-}
-
-/*
- * Removes frame I, and those up to the frame further out whose return address was written over
- * frame I's: the innermost such frame.
- */
-static void step_find_goal(unsigned i)
-{
-	uint64_t value;
-
-	if (i >= step.n || step_is_whole(&step.frames[i]) ||
-	    !step_read(step.frames[i].slot, &value, sizeof(value)))
-		return;
-	for (unsigned j = i; j--;) {
-		if (step.frames[j].value != value || step.frames[j].is_place)
-			continue;
-		memmove(&step.frames[j + 1], &step.frames[i + 1],
-			(step.n - i - 1) * sizeof(step.frames[0]));
-		step.n -= i - j;
-		return;
-	}
-}
-
-static void step_pop(void)
-{
-	while (step.n && step.frames[step.n - 1].slot < step.regs.rsp)
-		step.n--;
-	if (step.lost < step.regs.rsp)
-		step.lost = 0;
-	step_find_goal(step.n - 1);
-	step_find_goal(step.n - 2); /* the function that overwrites has been called */
-	if (step.lost || (step.n && !step_is_whole(&step.frames[step.n - 1])))
-		step_find_handler();
-	while (step.n && !step_is_whole(&step.frames[step.n - 1])) {
-		step.lost = step.frames[--step.n].slot;
-	}
-}
-
-/* --- stacks ----------------------------------------------------------------------------------- */
-
-/* Whether CODE loads rsp out of memory, or out of a register. */
-static bool step_loads_rsp(const uint8_t *code, bool *is_register)
-{
-	if ((code[0] & 0xf8) != 0x48)
-		return false;
-	*is_register = code[2] >= 0xc0;
-	if (code[1] == 0x8b)
-		return (code[2] >> 3 & 7) == 4 && !(code[0] & 4);
-	return code[1] == 0x89 && (code[2] & 0xc7) == 0xc4 && !(code[0] & 1);
-}
-
-/* Whether the frames of STACK that lie at DISTANCE now are as before, from the innermost one on. */
-static bool step_lies_at(const struct step_stack *stack, uint64_t distance, unsigned n)
-{
-	uint64_t value;
-
-	for (unsigned i = 0; i < n; i++)
-		if (!stack->frames[i].is_place &&
-		    (!step_read(stack->frames[i].slot + distance, &value, sizeof(value)) ||
-		     value != stack->frames[i].value))
-			return false;
-	return n;
-}
-
-/* Go copies stacks to larger ones: the frames move, and the innermost ones have ended. */
-static bool step_has_moved(struct step_stack *stack)
-{
-	for (unsigned n = stack->n; n && n + 4 > stack->n; n--) {
-		uint64_t distance = step.regs.rsp - stack->frames[n - 1].slot;
-
-		if (!step_lies_at(stack, distance, n))
-			continue;
-		for (unsigned i = 0; i < n; i++)
-			stack->frames[i].slot += distance;
-		stack->top += distance;
-		stack->n = n;
-		return true;
-	}
-	return false;
-}
-
-static struct step_stack *step_find_stack(void)
-{
-	for (unsigned i = 0; i < step.n_stacks; i++) {
-		struct step_stack *stack = &step.stacks[i];
-
-		if (stack == step.stack || step.regs.rsp < stack->sp - 256 ||
-		    step.regs.rsp > stack->top)
-			continue;
-		stack->is_strange |= step.regs.rsp < stack->sp || !step_lies_at(stack, 0, stack->n);
-		return stack;
-	}
-	for (unsigned i = 1; i < step.n_stacks; i++)
-		if (&step.stacks[i] != step.stack && step_has_moved(&step.stacks[i]))
-			return &step.stacks[i];
-	return NULL;
-}
-
-/* A stack that was not met before: it begins with a return address that no call has put there. */
-static struct step_stack *step_add_stack(void)
-{
-	struct step_stack *stack =
-		&step.stacks[step.n_stacks < STEP_STACKS ? step.n_stacks++ : STEP_STACKS - 1];
-	uint64_t value;
-
-	if (!stack->frames)
-		stack->frames = calloc(STEP_DEPTH, sizeof(*stack->frames));
-	stack->n = 0;
-	stack->top = step.regs.rsp;
-	stack->is_strange = false;
-	if (step_read(step.regs.rsp, &value, sizeof(value)) && step.space &&
-	    space_find(step.space, value))
-		stack->frames[stack->n++] = (struct step_frame){ step.regs.rsp, value, false, 0 };
-	return stack;
-}
-
-/* The program has gone on on another stack than that of REGS. */
-static void step_change_stack(const struct user_regs_struct *regs)
-{
-	struct step_stack *stack = step_find_stack();
-
-	step.stack->n = step.n;
-	step.stack->sp = regs->rsp;
-	if (!stack)
-		stack = step_add_stack();
-	while (stack->n && stack->frames[stack->n - 1].slot < step.regs.rsp)
-		stack->n--;
-	if (!step.stack->is_handler || stack != step.stack->from) { /* no return from a handler */
-		stack->from = step.stack;
-		stack->is_handler = false;
-		stack->base = stack->n;
-	}
-	step.stack = stack;
-	step.frames = stack->frames;
-	step.n = stack->n;
-	step.lost = 0;
-}
-
-/* Whether the program has gone to another stack by one step; REGS and CODE are those before it. */
-static bool step_has_changed(const struct user_regs_struct *regs, const uint8_t *code)
-{
-	uint64_t low = regs->rsp;
-	bool is_register = false;
-
-	if (!(code[0] == 0x0f && code[1] == 0x05) && /* sigreturn() */
-	    !step_loads_rsp(code, &is_register))
-		return false;
-	if (is_register)
-		low -= STEP_NEAR;
-	return step.regs.rsp < low || step.regs.rsp > step.stack->top;
-}
-
-/* After one step: REGS and CODE are those before it. */
-static void step_follow(const struct user_regs_struct *regs, const uint8_t *code)
-{
-	uint64_t value;
-
-	if (step_has_changed(regs, code))
-		step_change_stack(regs);
-	step_pop();
-	if (step.regs.rsp == regs->rsp - 8 && step_is_call(code) &&
-	    step_read(step.regs.rsp, &value, sizeof(value)) && value - regs->rip - 2 < 8)
-		step_push(step.regs.rsp, value, false);
-}
-
-/* The program is at a handler's first instruction; REGS are the interrupted ones. */
-static void step_enter_handler(const struct user_regs_struct *regs)
-{
-	uint64_t trampoline;
-
-	if (!step_read(step.regs.rsp, &trampoline, sizeof(trampoline)))
-		return;
-	if (regs->rsp - step.regs.rsp > STEP_NEAR) {
-		step_change_stack(regs);
-		step.n = step.stack->base = 0; /* a handler's stack is empty */
-		step.stack->is_handler = true;
-	}
-	step_push(step.regs.rsp + 8, regs->rip, true);
-	step_push(step.regs.rsp, trampoline, false);
-}
-
-/* Where FRAME will go on. */
-static uint64_t step_get_place(const struct step_frame *frame)
-{
-	uint64_t value = 0;
-
-	if (!frame->is_place)
-		return frame->value;
-	step_read(frame->slot + offsetof(ucontext_t, uc_mcontext.gregs[REG_RIP]), &value,
-		  sizeof(value));
-	return value;
-}
-
-/* Whether ADDRESS is where FRAME is, or was before its exception had a handler. */
-static bool step_is_frame(const struct step_frame *frame, uint64_t address)
-{
-	return address == step_get_place(frame) || (frame->before && address == frame->before);
-}
 
 /* --- comparing -------------------------------------------------------------------------------- */
 
@@ -457,6 +121,10 @@ static void step_report(const char *what, const struct unwind_stack *stack, unsi
 	step_put_place(step.regs.rip);
 	printf(": %s after frame %u of %u, stop %d, at ", what, at, step.n + 1, stack->stop);
 	step_put_place(at ? unwind_frame_code(&stack->frames[at - 1]) : 0);
+	if (at < stack->n_frames) {
+		printf(", goes on at ");
+		step_put_place(unwind_frame_code(&stack->frames[at]));
+	}
 	putchar('\n');
 }
 
@@ -511,6 +179,28 @@ static bool step_is_outermost_go(const struct unwind_stack *chain)
 	return false;
 }
 
+/*
+ * How many frames of the shadow CHAIN has to have: a retpoline's call returns to code that waits
+ * (pause), for an instruction, and may count as a frame or not.
+ */
+static unsigned step_count_frames(const struct unwind_stack *chain)
+{
+	const struct step_frame *frame = &step.frames[step.n - 1];
+	uint8_t code[2];
+
+	if (step.n && !(chain->n_frames > 1 && chain->frames[1].address == frame->value) &&
+	    step_read(frame->value, code, sizeof(code)) && code[0] == 0xf3 && code[1] == 0x90)
+		return step.n - 1;
+	return step.n;
+}
+
+/* Whether the first caller of CHAIN is what was pushed. */
+static bool step_is_goal(const struct unwind_stack *chain)
+{
+	return step.goal && chain->n_frames > 1 &&
+	       chain->frames[1].address == step_read_word(step.goal);
+}
+
 static void step_compare(void)
 {
 	const struct unwind_spaces spaces = { .user = space_for_unwind(step.space),
@@ -524,10 +214,10 @@ static void step_compare(void)
 	step_copy();
 	unwind_stack(&record.vcpu, &spaces, UNWIND_AUTO, &stack);
 	step.n_compared++;
-	step.stack->n = step.n;
+	step.stack->n = step_count_frames(&stack);
 	if (stack.go_stacks)
 		step.go = *stack.go_stacks;
-	i = step_count_right(&stack, 1, step.stack, 0, &is_whole);
+	i = step_count_right(&stack, step_is_goal(&stack) ? 2 : 1, step.stack, 0, &is_whole);
 	is_whole |= i == stack.n_frames && step_is_outermost_go(&stack);
 	if (i == stack.n_frames && is_whole && stack.stop == UNWIND_COMPLETE) {
 		step.n_right++;
@@ -538,6 +228,15 @@ static void step_compare(void)
 		step.n_wrong++;
 		step_report("leads elsewhere", &stack, i);
 	}
+}
+
+/*
+ * Whether the program has left its stack, and has not pushed yet where it goes on: glibc's rows of
+ * swapcontext() are those of the stack that was left. Go's tables have rows for such code.
+ */
+static bool step_is_between(void)
+{
+	return step.left && !step.go.g;
 }
 
 /*
@@ -563,7 +262,7 @@ static void step_look(void)
 	if (step_is_new(step.regs.rip))
 		step.window = STEP_WINDOW;
 	mapping = space_find(step.space, step.regs.rip);
-	if (!step.window || step_is_jump() || !mapping ||
+	if (!step.window || step_is_jump() || step_is_between() || !mapping ||
 	    !mapping->image) /* the vDSO has no file */
 		return;
 	step.window--;

@@ -2,11 +2,14 @@
 /*
  * The chain through a signal's handler. The handler's return address is the first byte of the
  * trampoline, whose FDE begins one byte before, and whose CIE has the letter S.
+ * Without tables, the code of the trampoline tells what it is.
  */
 #include "config.h"
 
 #include "cfi_bytes.h"
+#include "elf_tables.h"
 #include "tests/support/tap.h"
+#include "xtop/unwind/code.h"
 #include "xtop/unwind/unwind.h"
 
 #define HANDLER     (MADE_CODE + 0x010)
@@ -90,6 +93,60 @@ static void unwind(void)
 	unwind_stack(&record.vcpu, &spaces, UNWIND_AUTO, &stack);
 }
 
+static size_t read_code(void *context, uint64_t address, void *buffer, size_t size_bytes)
+{
+	static const uint8_t trampoline[] = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05 };
+
+	(void)context;
+	for (size_t i = 0; i < size_bytes; i++) {
+		uint64_t at = address + i - TRAMPOLINE;
+
+		((uint8_t *)buffer)[i] = at < sizeof(trampoline) ? trampoline[at] : 0xc3; /* ret */
+	}
+	return size_bytes;
+}
+
+static bool find_no_function(void *context, uint64_t address, uint64_t *start, uint64_t *end)
+{
+	(void)context;
+	(void)address;
+	(void)start;
+	(void)end;
+	return false;
+}
+
+/* The handler has been called: the trampoline's address and a struct ucontext are on the stack. */
+static void test_code_alone(void)
+{
+	static const struct unwind_space space = { find_code, find_function };
+	const struct unwind_spaces spaces = { .user = &space };
+	const struct code_source source = { .read = read_code, .find_function = find_no_function };
+	static struct {
+		struct sample_vcpu vcpu;
+		struct sample_stack stack;
+		uint64_t words[40];
+	} made;
+
+	tables = (struct unwind_tables){ 0 };
+	elf_tables_fatal(unwind_tables_build_computed(&tables, &source, MADE_CODE, MADE_CODE + 0x1000));
+	made.vcpu = (struct sample_vcpu){ .size_bytes = sizeof(made),
+					  .state = VCPU_RUNNING,
+					  .user = true,
+					  .n_stacks = 1,
+					  .regs = { .rip = HANDLER, .rsp = STACK } };
+	made.stack = (struct sample_stack){ .kind = STACK_USER,
+					    .address = STACK,
+					    .size_bytes = sizeof(made.words) };
+	made.words[0] = TRAMPOLINE;
+	made.words[1 + 5 + 15] = STACK + 8 * 30; /* rsp */
+	made.words[1 + 5 + 16] = INTERRUPTED;
+	unwind_stack(&made.vcpu, &spaces, UNWIND_AUTO, &stack);
+	check(stack.n_frames >= 3, "%u frames without tables", stack.n_frames);
+	check_u64(unwind_frame_code(&stack.frames[1]), TRAMPOLINE, "the trampoline by its code");
+	check_u64(unwind_frame_code(&stack.frames[2]), INTERRUPTED, "what the signal interrupted");
+	unwind_tables_deinit(&tables);
+}
+
 int main(void)
 {
 	static const struct {
@@ -109,5 +166,6 @@ int main(void)
 	for (unsigned i = 0; i < 4 && i < stack.n_frames; i++)
 		check_u64(unwind_frame_code(&stack.frames[i]), wanted[i].code, wanted[i].what);
 	unwind_tables_deinit(&tables);
+	test_code_alone();
 	return tap_done();
 }

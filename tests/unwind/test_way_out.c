@@ -158,12 +158,83 @@ static void test_calls_without_return(void)
 		      "a frame that no call can have");
 }
 
+static void check_rule_at(struct made_code code, uint64_t address, int offset, const char *what)
+{
+	struct cfi_rule rule = { .kind = RULE_NONE };
+	bool missing, found = find(code, address, false, &rule, &missing);
+
+	check(found && rule.kind == RULE_CFA && rule.reg == REG_RSP && rule.offset == offset,
+	      "%s: the caller's stack pointer is %d bytes above (%d)", what, offset, rule.offset);
+}
+
+/* A stub of a PLT and its head: two words lie below the return address when the head jumps. */
+static void test_plt(void)
+{
+	const struct made_code code =
+		CODE(0xff, 0x35, 0, 0x20, 0, 0,     /* 1000: push word(%rip) */
+		     0xff, 0x25, 0, 0x20, 0, 0,     /* 1006: jmp *word(%rip) */
+		     0x0f, 0x1f, 0x40, 0,           /* 100c: a filler */
+		     0xff, 0x25, 0, 0x20, 0, 0,     /* 1010: jmp *word(%rip) */
+		     0x68, 0, 0, 0, 0,              /* 1016: push $0 */
+		     0xe9, 0xe0, 0xff, 0xff, 0xff); /* 101b: jmp 1000 */
+
+	check_rule_at(code, PLACE, 16, "the head of a PLT");
+	check_rule_at(code, PLACE + 6, 24, "its jump");
+	check_rule_at(code, PLACE + 0x10, 8, "a stub");
+	check_rule_at(code, PLACE + 0x16, 8, "its second way");
+	check_rule_at(code, PLACE + 0x1b, 16, "the jump to the head");
+}
+
+/* call; filler; jmp *%rdx; filler; and this jump among other code */
+static void test_lone_jump(void)
+{
+	static const uint8_t bytes[0x30] = { [0x08] = 0xe8,
+					     [0x0d] = 0x0f, 0x1f, 0x00,
+					     [0x10] = 0xff, 0xe2, 0x66, 0x90,
+					     [0x1e] = 0x48, 0x89,
+					     [0x20] = 0xff, 0xe2, 0x66, 0x90 };
+	const struct made_code code = { bytes, sizeof(bytes), 0, 0 };
+	struct cfi_rule rule;
+	bool missing;
+
+	check_rule_at(code, PLACE + 0x10, 8, "a function that only jumps");
+	check(!find(code, PLACE + 0x20, false, &rule, &missing), "the end of other code is none");
+}
+
+static void test_signal_return(void)
+{
+	/* mov $15,%rax; syscall; ret */
+	const struct made_code code =
+		CODE(0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05, 0xc3);
+	struct cfi_rule rule = { .kind = RULE_NONE };
+	bool missing;
+
+	check(find(code, PLACE, true, &rule, &missing) && rule.kind == RULE_SIGNAL_RETURN,
+	      "a signal's handler returns there");
+	check(find(code, PLACE + 7, false, &rule, &missing) && rule.kind == RULE_SIGNAL_RETURN,
+	      "the system call there");
+	check_rule(CODE(0x48, 0xc7, 0xc0, 14, 0, 0, 0, 0x0f, 0x05, 0xc3), false, REG_RSP, 8,
+		   "another system call");
+}
+
 static void check_end(struct made_code code, bool ends, const char *what)
 {
 	const struct code_source source = { .read = read_made, .context = &code };
 	struct way_out *way_out = way_out_create(&source);
 
 	check(way_out && way_out_ends_thread(way_out, PLACE) == ends, "%s: the thread %s", what,
+	      ends ? "ends" : "goes on");
+	way_out_destroy(way_out);
+}
+
+/* BYTES 7 to 10 are the code, and the others lie before it. */
+static void check_end_at(const uint8_t bytes[11], bool ends, const char *what)
+{
+	struct made_code code = { bytes, 11, 0, 0 };
+	const struct code_source source = { .read = read_made, .context = &code };
+	struct way_out *way_out = way_out_create(&source);
+
+	check(way_out && way_out_ends_thread(way_out, PLACE + 7) == ends, "%s: the thread %s", what,
 	      ends ? "ends" : "goes on");
 	way_out_destroy(way_out);
 }
@@ -178,6 +249,10 @@ static void test_ends(void)
 	check_end(CODE(0x31, 0xff, 0xb8, 231, 0, 0, 0, 0x0f, 0x05), true, "exit_group");
 	check_end(CODE(0x31, 0xff, 0xb8, 61, 0, 0, 0, 0x0f, 0x05, 0x5b, 0xc3), false,
 		  "another system call");
+	check_end_at((const uint8_t[]){ 0x0f, 0x1f, 0x80, 0, 0, 0, 0, 0x48, 0x89, 0xdc, 0xc3 }, true,
+		     "after a context's function");
+	check_end_at((const uint8_t[]){ 0x90, 0x90, 0xe8, 0, 0, 0, 0, 0x48, 0x89, 0xdc, 0xc3 }, false,
+		     "a call, and an array given back");
 	/* je over the exit */
 	check_end(CODE(0x74, 0x09, 0x31, 0xff, 0xb8, 60, 0, 0, 0, 0x0f, 0x05, 0x5b, 0xc3), false,
 		  "an exit on one of two ways");
@@ -261,6 +336,9 @@ int main(void)
 	test_ways();
 	test_jumps();
 	test_calls_without_return();
+	test_plt();
+	test_lone_jump();
+	test_signal_return();
 	test_ends();
 	test_missing();
 	test_kept();
