@@ -207,6 +207,8 @@ static const char *folded_split(char *text, size_t bytes, struct folded_line *li
 		return "a count of 2^53 or more";
 	if (memchr(text, '\0', line->stack_bytes))
 		return "a NUL in a name";
+	if (memchr(text, '\r', line->stack_bytes))
+		return "a carriage return within the line: lines end with line feeds";
 	return NULL;
 }
 

@@ -95,6 +95,7 @@ static void test_skipped(void)
 		"3 of 6 lines of the profile were skipped, first line 2: a count without a stack",
 		"lines that cannot be read");
 	check_refused("a;b 9007199254740993\n", "line 1: a count of 2^53 or more");
+	check_refused("a;b 1\ra;c 2\r", "line 1: a carriage return within the line");
 	check_refused("Dear reader,\nthis is\na letter of 3\n",
 		      "neither a recording nor a profile");
 }
