@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,8 +30,11 @@
 
 #ifdef SANITIZED
 static const bool is_sanitized = true; /* such a build has no walls */
+static unsigned forks_left;
 #else
 static const bool is_sanitized = false;
+
+#include "tests/support/failing_fork.h"
 #endif
 
 static struct control *control;
@@ -182,6 +186,35 @@ static void test_failures(void)
 	close(null);
 }
 
+/* Bytes of the heap of process PID; 0: it has none. */
+static unsigned long heap_bytes(pid_t pid)
+{
+	unsigned long first, end, bytes = 0;
+	char path[64], line[256];
+	FILE *maps;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	maps = fopen(path, "r");
+	while (maps && fgets(line, sizeof(line), maps))
+		if (strstr(line, "[heap]") && sscanf(line, "%lx-%lx", &first, &end) == 2)
+			bytes += end - first;
+	if (maps)
+		fclose(maps);
+	return bytes;
+}
+
+/* A main that was taken over may be refused as often as it likes. */
+static void test_refused_often(void)
+{
+	const unsigned long starters = heap_bytes(starter.process.pid), ours = heap_bytes(getpid());
+
+	for (unsigned i = 0; i < 10000; i++)
+		starter_add_pause(&starter, 99, 9);
+	check_u64(heap_bytes(starter.process.pid), starters,
+		  "10,000 refusals take no memory of the starter");
+	check_u64(heap_bytes(getpid()), ours, "nor of the broker");
+}
+
 static bool has_no_new_rights(pid_t pid)
 {
 	char path[64], line[256];
@@ -271,6 +304,22 @@ static void test_killed_broker(void)
 
 /* --- a starter that does not answer ----------------------------------------------------------- */
 
+/* It cannot be forked; stdin is a socket. */
+static void test_no_fork(void)
+{
+	struct timeval wait = { .tv_sec = 1 };
+	socklen_t size = sizeof(wait);
+	struct xtop_error *error;
+
+	forks_left = 0;
+	error = starter_open(&settings, -1, &starter);
+	forks_left = 1000;
+	check(error && !starter.process.pid, "a starter that cannot be forked is told");
+	error_destroy(error);
+	getsockopt(STDIN_FILENO, SOL_SOCKET, SO_RCVTIMEO, &wait, &size);
+	check(!wait.tv_sec, "and a stream waits as it did");
+}
+
 /* Its number is that of a stream. */
 static void test_none(void)
 {
@@ -284,6 +333,8 @@ static void test_none(void)
 	dup2(sockets[1], STDIN_FILENO);
 	heard.fd = sockets[0];
 	starter = (struct starter){ 0 };
+	if (!is_sanitized)
+		test_no_fork();
 	check(strstr(start(5, &number), "starter was killed"), "without a starter nothing starts");
 	check(poll(&heard, 1, 0) == 0, "and nothing is asked of a stream");
 	dup2(saved, STDIN_FILENO);
@@ -336,6 +387,8 @@ int main(void)
 	test_runs();
 	test_pauses();
 	test_failures();
+	if (!is_sanitized && !is_emulated())
+		test_refused_often();
 	test_end();
 	test_socket_end();
 	test_none();
