@@ -18,6 +18,7 @@
 #include "unwind/computed_machine.h"
 #include "unwind/signal_return.h"
 #include "xtop/base/hash.h"
+#include "xtop/base/limit.h"
 
 #define WAY_WORD_BYTES      8
 #define WAY_ALIGNMENT       16 /* alignment of the stack pointer at a call: psABI AMD64 §3.2.2 */
@@ -25,8 +26,9 @@
 #define WAY_REGISTERS       REG_PC
 #define WAY_MAX_SLOTS       8    /* stack words that a way has written and may read again */
 #define WAY_MAX_WAYS        128  /* ways that wait to be followed */
-#define WAY_MAX_STEPS       2000 /* most instructions of all ways together */
-#define WAY_SEEN            4096 /* slots for addresses that ways passed; half of them stay free */
+#define WAY_MAX_STEPS       LIMIT(2000, 64) /* most instructions of all ways together */
+/* Slots for addresses that ways passed. Half of them stay free. */
+#define WAY_SEEN            LIMIT(4096, 256)
 #define WAY_MAX_CALLS       1024 /* calls that a way passes at most */
 #define WAY_JUMP_CALLS      64   /* a jump to an unknown address counts as so many calls */
 #define WAY_CHUNKS          128 /* chunks that are kept from one search to the next */

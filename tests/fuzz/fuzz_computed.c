@@ -75,6 +75,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	if (!code.function_bytes)
 		source.turn = code_turn;
 	code.size_bytes = fuzz_u16(&fuzz) % (MAX_CODE_BYTES + 1);
+	if (code.size_bytes > fuzz.left_bytes) /* no step at thousands of zeros */
+		code.size_bytes = fuzz.left_bytes;
 	fuzz_take(&fuzz, code.bytes, code.size_bytes);
 	fuzz_vcpu(&fuzz, &vcpu);
 	source.arch = (enum guest_arch)vcpu.vcpu.regs.arch;
