@@ -348,7 +348,8 @@ static void linux_describe(const void *context, struct os_description *descripti
 	if (linux_names_no_data(guest) && !guest->symbols[LINUX_MODULES])
 		linux_add_note(description, "no modules: the guest's kernel names no data "
 					    "(CONFIG_KALLSYMS_ALL)");
-	if (!system->kernel.image->tables.orc && guest->root.width == WIDTH_64)
+	if (!system->kernel.image->tables.orc && !system->kernel.image->late.tables &&
+	    guest->root.width == WIDTH_64)
 		linux_add_note(description,
 			       "short kernel stacks: the guest's kernel has no ORC tables");
 	if (processes)

@@ -383,6 +383,7 @@ void image_build_tables(struct image *image)
 {
 	_cleanup_close_ int fd = image->tables_fd;
 
+	image_read_late(image, &image->late.tables);
 	if (fd < 0)
 		return;
 	image->tables_fd = -1;

@@ -180,6 +180,7 @@ static void parts_load_symbols(struct image *image)
 
 const struct symtab *image_symtab(struct image *image)
 {
+	image_read_late(image, &image->late.symbols);
 	if (image->parts && image->parts->symbols_due)
 		parts_load_symbols(image);
 	return image->symtab;
@@ -187,7 +188,16 @@ const struct symtab *image_symtab(struct image *image)
 
 bool image_awaits_symbols(const struct image *image)
 {
-	return image->parts && image->parts->symbols_due;
+	return image->late.symbols || (image->parts && image->parts->symbols_due);
+}
+
+void image_read_late(struct image *image, image_read_fn **readp)
+{
+	image_read_fn *read = *readp;
+
+	*readp = NULL;
+	if (read)
+		read(image->late.context, image);
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */

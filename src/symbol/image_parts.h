@@ -27,4 +27,7 @@ bool image_parts_find_code(const struct image *image, const struct unwind_tables
 /* Says that the image has got other symbols: its own file's symbols are not read any more. */
 void image_parts_forget_symbols(struct image_parts *parts); /* NULL allowed */
 
+/* Calls *READP, one of IMAGE's late readers, if it is not NULL, and makes it NULL. */
+void image_read_late(struct image *image, image_read_fn **readp);
+
 #endif

@@ -131,6 +131,14 @@ static void find_waits(struct made_i386 *made, struct processes *processes)
 	tasks_destroy(tasks);
 }
 
+/* A module's symbols and tables, which a sample in its code asks for. */
+static void read_module(void *context, struct image *image)
+{
+	(void)context;
+	image_symtab(image);
+	image_build_tables(image);
+}
+
 static void find_modules(struct made_i386 *made)
 {
 	struct modules *modules;
@@ -139,6 +147,7 @@ static void find_modules(struct made_i386 *made)
 	module_layout_i386_find(&made->guest);
 	fuzz_succeed(space_create(&space));
 	fuzz_succeed(modules_create(&made->guest, space, &modules));
+	modules_set_new(modules, read_module, NULL);
 	modules_poll(modules);
 	fuzz_must(modules_counts(modules).n <= MODULES_MAX, "modules are limited");
 	modules_destroy(modules);

@@ -221,6 +221,14 @@ static void find_orc(struct fuzz_guest *guest)
 	symtab_destroy(tab);
 }
 
+/* A module's symbols and tables, which a sample in its code asks for. */
+static void read_module(void *context, struct image *image)
+{
+	(void)context;
+	image_symtab(image);
+	image_build_tables(image);
+}
+
 static void put_symbols(struct fuzz_guest *guest, struct fuzz *fuzz)
 {
 	struct linux_guest *linux_guest = &guest->linux_guest;
@@ -251,6 +259,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	put_symbols(guest, &fuzz);
 	fuzz_succeed(space_create(&space));
 	fuzz_succeed(modules_create(&guest->linux_guest, space, &modules));
+	modules_set_new(modules, read_module, NULL);
 	fuzz_succeed(generated_code_create(&guest->linux_guest, space, &code));
 	error_destroy(tasks_create(&guest->linux_guest, &tasks));
 	how = fuzz_u8(&fuzz);

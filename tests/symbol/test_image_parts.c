@@ -303,6 +303,41 @@ static void find_bounds_by_index(const char *what)
 	image_unref(parts);
 }
 
+struct late_reads {
+	unsigned symbols, tables;
+};
+
+static void read_late_symbols(void *context, struct image *image)
+{
+	(void)image;
+	((struct late_reads *)context)->symbols++;
+}
+
+static void read_late_tables(void *context, struct image *image)
+{
+	(void)image;
+	((struct late_reads *)context)->tables++;
+}
+
+/* An image with parts in no file, as a kernel's in the guest's memory. */
+static void read_late(void)
+{
+	struct late_reads reads = { 0 };
+	struct image *image = NULL;
+
+	must(image_create("late", &image));
+	image->late = (struct image_late){ read_late_symbols, read_late_tables, &reads };
+	check(image_awaits_symbols(image), "late symbols are awaited");
+	image_symtab(image);
+	image_symtab(image);
+	check(reads.symbols == 1 && !reads.tables, "late symbols are read once, without tables");
+	check(!image_awaits_symbols(image), "symbols that were read are not awaited");
+	image_build_tables(image);
+	image_build_tables(image);
+	check(reads.symbols == 1 && reads.tables == 1, "late tables are read once");
+	image_unref(image);
+}
+
 static int find_libc(struct dl_phdr_info *info, size_t size, void *context)
 {
 	(void)size;
@@ -329,5 +364,6 @@ int main(void)
 		find_bounds_by_index("libc");
 	}
 	free(copy.bytes);
+	read_late();
 	return tap_done();
 }

@@ -22,9 +22,20 @@
 /* --- image.c ---------------------------------------------------------------------------------- */
 
 struct code_source;
+struct image;
 struct image_parts;
 struct image_place;
 struct runtime; /* xtop/language/language.h */
+
+/*
+ * Reads symbols or tables that are not in a file. Each function is called when its part is first
+ * needed, once; it leaves IMAGE without them if they cannot be read.
+ */
+typedef void image_read_fn(void *context, struct image *image);
+struct image_late {
+	image_read_fn *symbols, *tables; /* NULL: they were read, or there are none */
+	void *context;
+};
 
 /* The content of .gnu_debuglink: name and checksum of the debug file. */
 struct image_debug_link {
@@ -39,6 +50,7 @@ struct image {
 	struct symtab *symtab;
 	struct unwind_tables tables; /* the tables for all addresses; see image_tables() */
 	struct image_parts *parts;   /* what is read when it is needed; NULL: all was read */
+	struct image_late late;      /* what is in no file, and has not been read yet */
 	uint64_t init;             /* a function before the tables' first one; 0: none */
 	uint64_t fini;             /* a function after the tables' last one; 0: none */
 	uint64_t entry, main;      /* where a program begins: _start() and main(); 0: not known */
@@ -163,7 +175,8 @@ struct xtop_error *image_read_tables(struct image *image, int fd);
  * wait in the ring. FD, a regular file, becomes the image's.
  */
 void image_adopt_tables_file(struct image *image, int fd);
-void image_build_tables(struct image *image); /* does nothing when there is no such file */
+/* Reads late tables, too. Does nothing when there are no such tables. */
+void image_build_tables(struct image *image);
 /*
  * *FDP: a file in memory, the caller's, which gives image_adopt_tables_file() the same tables as
  * the file that IMAGE has adopted; -1: it has none, or has built its tables. Error: the adopted

@@ -8,7 +8,8 @@
  *                                  banner, build-id, page tables, direct map
  *
  * Each part may be missing: a kernel without BTF or ORC still has its names. About 14 MB are read,
- * in batches, and parsed as copies. Resolver's thread.
+ * in batches, and parsed as copies. 4 MB of them, the unwind tables, are read for the first frame
+ * of the kernel, as the names of processes' functions need none. Resolver's thread.
  */
 #include "config.h"
 
@@ -260,9 +261,6 @@ static bool linux_read_all(struct linux_kernel *kernel, struct kernel_image *ima
 		return false;
 	linux_read_build_id(kernel);
 	linux_read_types(guest);
-	if (work_is_over(kernel->image->work))
-		return false;
-	kernel->image->tables.orc = orc_read_kernel(guest, kernel->image->symtab);
 	return !work_is_over(kernel->image->work);
 }
 
@@ -287,9 +285,36 @@ static bool linux_confirm_release(struct linux_kernel *kernel)
 	return linux_read_release(kernel) && strcmp(cached, kernel->release) == 0;
 }
 
+static void linux_add_hypercalls(struct linux_kernel *kernel)
+{
+	if (kernel->image->tables.orc)
+		hypercalls_add(&kernel->guest, kernel->image->tables.orc);
+}
+
+/* Reads the unwind tables, with which the kernel is whole. */
+static void linux_read_tables(void *context, struct image *image)
+{
+	struct linux_kernel *kernel = context;
+
+	image->tables.orc = orc_read_kernel(&kernel->guest, image->symtab);
+	if (linux_is_whole(kernel))
+		kernel_cache_store(kernel->cache, kernel->uuid, kernel);
+	linux_add_hypercalls(kernel);
+}
+
+/* Reads the unwind tables later if the kernel has any. */
+static void linux_await_tables(struct linux_kernel *kernel)
+{
+	if (kernel->guest.symbols[LINUX_ORC_IP_START])
+		kernel->image->late = (struct image_late){ .tables = linux_read_tables,
+							   .context = kernel };
+	else
+		linux_read_tables(kernel, kernel->image);
+}
+
 /*
  * Takes the kernel from the cache if the kernel was seen before. Otherwise reads the kernel from
- * guest memory and stores it in the cache.
+ * guest memory, its unwind tables later.
  */
 static bool linux_fill(struct linux_kernel *kernel, struct kernel_image *image,
 		       struct kernel_cache *cache, const char *uuid)
@@ -298,12 +323,17 @@ static bool linux_fill(struct linux_kernel *kernel, struct kernel_image *image,
 	uint64_t head_bytes = arch_get_addresses(kernel->guest.root).head_bytes;
 
 	if (kernel_cache_load(cache, uuid, kernel, text) ||
-	    (head_bytes && kernel_cache_load(cache, uuid, kernel, text - head_bytes)))
-		return linux_find_memory(kernel) && linux_confirm_release(kernel);
+	    (head_bytes && kernel_cache_load(cache, uuid, kernel, text - head_bytes))) {
+		if (!linux_find_memory(kernel) || !linux_confirm_release(kernel))
+			return false;
+		linux_add_hypercalls(kernel);
+		return true;
+	}
 	if (!linux_read_all(kernel, image))
 		return false;
-	if (linux_is_whole(kernel))
-		kernel_cache_store(cache, uuid, kernel);
+	kernel->cache = cache;
+	snprintf(kernel->uuid, sizeof(kernel->uuid), "%s", uuid);
+	linux_await_tables(kernel);
 	return true;
 }
 
@@ -324,8 +354,6 @@ bool linux_attach(const struct os_guest *guest, const struct registers *regs,
 	if (!error)
 		kernel->image->work = memory_work(guest->memory);
 	filled = !error && linux_fill(kernel, image, guest->kernel_cache, guest->uuid);
-	if (filled && kernel->image->tables.orc)
-		hypercalls_add(&kernel->guest, kernel->image->tables.orc);
 	if (filled)
 		exidx_read_kernel(&kernel->guest, kernel->image);
 	error_destroy(error);
@@ -337,6 +365,8 @@ bool linux_attach(const struct os_guest *guest, const struct registers *regs,
 
 void linux_detach(struct linux_kernel *kernel)
 {
+	if (kernel->image)
+		kernel->image->late = (struct image_late){ .tables = NULL };
 	image_unref(kernel->image);
 	kernel->image = NULL;
 }

@@ -10,9 +10,10 @@
  *   build-id     notes_attrs ─► attrs[] { size, private: address }, an element for each section of
  *                notes; module_read_build_id()
  *
- * A module is read once. Later the module is recognised by its address, name, memory and numbers of
- * symbols and ORC entries. The list is hostile: its length is limited, and a bad pointer ends the
- * walk. Resolver's thread.
+ * Symbols and ORC tables of a module are read once, for the first sample in its code: a guest with
+ * a disk has some 3 MB of them, and most modules never run. Later the module is recognised by its
+ * address, name, memory and numbers of symbols and ORC entries. The list is hostile: its length is
+ * limited, and a bad pointer ends the walk. Resolver's thread.
  */
 #include "config.h"
 
@@ -49,7 +50,7 @@ struct module {
 	uint32_t n_symbols, n_orcs;
 	size_t kept_bytes;          /* memory of the module's symbols while the module is mapped */
 	bool cut;                   /* symbols or tables of the module were left out */
-	bool known;                 /* the module was there at the last poll */
+	struct image *image;        /* a reference; NULL: the module was not mapped */
 	char name[MODULES_NAME_BYTES];
 };
 
@@ -84,10 +85,21 @@ void modules_set_new(struct modules *modules, modules_image_fn *is_new, void *co
 	modules->context = context;
 }
 
+/* MODULE's image may outlive MODULE, but reads nothing any more. */
+static void module_forget_image(struct module *module)
+{
+	if (module->image)
+		module->image->late = (struct image_late){ .context = NULL };
+	image_unref(module->image);
+	module->image = NULL;
+}
+
 void modules_destroy(struct modules *modules)
 {
 	if (!modules)
 		return;
+	for (size_t i = 0; i < modules->n; i++)
+		module_forget_image(&modules->list[i]);
 	symtab_destroy(modules->data);
 	free(modules->list);
 	free(modules);
@@ -279,31 +291,65 @@ static struct xtop_error *module_read_symbols(const struct modules *modules,
  * Reads the symbols for which there is room. The names are limited here, because symbols may share
  * a name in the guest, but here each symbol has its own copy of the name.
  */
-static struct xtop_error *module_fill_symbols(struct modules *modules, struct module *module,
-					      struct image *image)
+static struct xtop_error *module_fill_symbols(const struct modules *modules, struct module *module,
+					      struct symtab *tab)
 {
-	struct xtop_error *error = symtab_create(&image->symtab);
-	struct symtab *tab = image->symtab;
+	struct xtop_error *error;
 
-	if (error)
-		return error;
 	symtab_set_work(tab, memory_work(modules->guest->memory));
 	symtab_limit_names(tab, modules->kept_bytes < MODULES_MAX_KEPT_BYTES
 					? MODULES_MAX_KEPT_BYTES - modules->kept_bytes
 					: 0);
 	error = module_read_symbols(modules, module, MODULE_CODE, tab);
-	image->cut = symtab_is_full(tab);
-	module->cut |= image->cut;
-	if (error && image->cut) {
+	module->image->cut = symtab_is_full(tab);
+	module->cut |= module->image->cut;
+	if (error && module->image->cut) {
 		error_destroy(error);
 		error = NULL;
 	}
-	if (!error)
-		error = symtab_seal(tab);
-	if (!error)
-		module->kept_bytes = symtab_memory_bytes(tab);
+	return error ? error : symtab_seal(tab);
+}
+
+/* The known module whose image is IMAGE. */
+static struct module *modules_find_image(const struct modules *modules, const struct image *image)
+{
+	for (size_t i = 0; i < modules->n; i++)
+		if (modules->list[i].image == image)
+			return &modules->list[i];
+	return NULL;
+}
+
+static void modules_read_symbols(void *context, struct image *image)
+{
+	struct modules *modules = context;
+	struct module *module = modules_find_image(modules, image);
+	struct symtab *tab = NULL;
+	struct xtop_error *error = module ? symtab_create(&tab) : NULL;
+
+	if (!error && tab)
+		error = module_fill_symbols(modules, module, tab);
+	if (error || !tab) { /* out of memory */
+		error_destroy(error);
+		symtab_destroy(tab);
+		return;
+	}
+	image->symtab = tab;
+	module->kept_bytes = symtab_memory_bytes(tab);
 	modules->kept_bytes += module->kept_bytes;
-	return error;
+}
+
+/* The layout of modules' entries is the kernel's, so the kernel's table comes first. */
+static void modules_read_tables(void *context, struct image *image)
+{
+	struct modules *modules = context;
+	const struct module *module = modules_find_image(modules, image);
+	const struct mapping *kernel = space_find(modules->space, modules->guest->text_start);
+
+	if (kernel && kernel->image)
+		image_build_tables(kernel->image);
+	if (module)
+		image->tables.orc = orc_read_module(modules->guest, module->address, module->n_orcs,
+						    module->start, module->end);
 }
 
 /* Reads the build-id from a section with notes. ATTRIBUTE is the section's struct bin_attribute. */
@@ -355,20 +401,6 @@ static void module_read_build_id(const struct modules *modules, const struct mod
 	}
 }
 
-static struct xtop_error *module_fill(struct modules *modules, struct module *module,
-				      struct image *image)
-{
-	struct xtop_error *error = module_fill_symbols(modules, module, image);
-
-	module_read_build_id(modules, module, image);
-	if (modules->is_new)
-		modules->is_new(modules->context, image);
-	if (!error)
-		image->tables.orc = orc_read_module(modules->guest, module->address, module->n_orcs,
-					     module->start, module->end);
-	return error;
-}
-
 static struct xtop_error *module_map(struct modules *modules, struct module *module)
 {
 	struct mapping mapping = { .start = module->start, .end = module->end };
@@ -376,13 +408,18 @@ static struct xtop_error *module_map(struct modules *modules, struct module *mod
 	struct xtop_error *error;
 
 	snprintf(name, sizeof(name), "[%s]", module->name);
-	error = image_create(name, &mapping.image);
+	error = image_create(name, &module->image);
 	if (error)
 		return error;
-	error = module_fill(modules, module, mapping.image);
-	if (!error)
-		error = space_add(modules->space, &mapping);
-	image_unref(mapping.image); /* the space has a reference of its own */
+	mapping.image = module->image;
+	module->image->late = (struct image_late){ modules_read_symbols, modules_read_tables,
+						   modules };
+	module_read_build_id(modules, module, module->image);
+	if (modules->is_new)
+		modules->is_new(modules->context, module->image);
+	error = space_add(modules->space, &mapping);
+	if (error)
+		module_forget_image(module);
 	return error;
 }
 
@@ -462,6 +499,19 @@ static bool modules_is_gone(void *context, const struct mapping *mapping)
 	return false;
 }
 
+/* Gives MODULE what is known of it, if one of the known modules from FROM on is the same. */
+static void modules_take_known(struct modules *modules, size_t from, struct module *module)
+{
+	const struct module *known = modules_find(modules->list, from, modules->n, module);
+
+	if (!known || !known->image)
+		return;
+	module->image = image_ref(known->image);
+	module->kept_bytes = known->kept_bytes;
+	module->cut |= known->cut;
+	modules->kept_bytes += module->kept_bytes;
+}
+
 /*
  * Makes LIST the known modules: unmaps the known modules that LIST lacks, and maps the modules that
  * are new in LIST. Takes LIST.
@@ -481,18 +531,12 @@ static void modules_update(struct modules *modules, struct module *list, size_t 
 		space_remove_if(modules->space, modules_is_gone, &gone);
 	/* The unloaded modules are at the front of the old list now. */
 	modules->kept_bytes = 0;
-	for (size_t i = 0; i < n; i++) {
-		const struct module *known =
-			modules_find(modules->list, gone.n, modules->n, &list[i]);
-
-		list[i].known = known;
-		list[i].kept_bytes = known ? known->kept_bytes : 0;
-		list[i].cut |= known && known->cut;
-		modules->kept_bytes += list[i].kept_bytes;
-	}
 	for (size_t i = 0; i < n; i++)
-		if (!list[i].known)
-			error_destroy(module_map(modules, &list[i]));
+		modules_take_known(modules, gone.n, &list[i]);
+	for (size_t i = 0; i < gone.n; i++)
+		module_forget_image(&modules->list[i]);
+	for (size_t i = gone.n; i < modules->n; i++)
+		image_unref(modules->list[i].image);
 	if (gone.n || n != modules->n) {
 		symtab_destroy(modules->data);
 		modules->data = NULL;
@@ -500,6 +544,9 @@ static void modules_update(struct modules *modules, struct module *list, size_t 
 	free(modules->list);
 	modules->list = list;
 	modules->n = n;
+	for (size_t i = 0; i < n; i++)
+		if (!list[i].image)
+			error_destroy(module_map(modules, &list[i]));
 }
 
 /* --- data ------------------------------------------------------------------------------------- */

@@ -154,6 +154,8 @@ static void test_list(struct fixture *fixture, bool old)
 	put_list(fixture, (unsigned[]){ 0, 1 }, 2);
 	modules_poll(fixture->modules);
 	check_u64(modules_counts(fixture->modules).n, 2, "number of modules");
+	check(image_awaits_symbols(space_find(fixture->space, code(0))->image),
+	      "the symbols of a module that no sample has seen are not read");
 	check(is_named(fixture, code(0) + 0x10, "ext4_a", "[ext4]"),
 	      "the first function of the first module has its name");
 	check(is_named(fixture, code(0) + 0x50, "ext4_b", "[ext4]"),
@@ -164,6 +166,26 @@ static void test_list(struct fixture *fixture, bool old)
 	      "a function with a known size ends there");
 	check(space_find(fixture->space, code(1) + TEXT_BYTES) == NULL,
 	      "a module's code ends with its text");
+	end(fixture);
+}
+
+/* Somebody still has the image of a module that went away before its symbols were read. */
+static void test_unread(struct fixture *fixture)
+{
+	struct image *image;
+
+	begin(fixture, false);
+	put_module(fixture, 0, "ext4");
+	put_list(fixture, (unsigned[]){ 0 }, 1);
+	modules_poll(fixture->modules);
+	image = image_ref(space_find(fixture->space, code(0))->image);
+	put_list(fixture, NULL, 0);
+	memory_refresh(fixture->guest.guest.memory);
+	modules_poll(fixture->modules);
+	image_build_tables(image);
+	check(!image_symtab(image) && !image->tables.orc,
+	      "nothing is read of a module that has gone");
+	image_unref(image);
 	end(fixture);
 }
 
@@ -274,7 +296,7 @@ static void is_new(void *context, struct image *image)
 {
 	struct fixture *fixture = context;
 
-	fixture->n_new += image->build_id.size_bytes && image->symtab;
+	fixture->n_new += image->build_id.size_bytes && image_symtab(image);
 }
 
 static void test_build_ids(struct fixture *fixture, bool old)
@@ -460,6 +482,8 @@ static void test_shared_names(struct fixture *fixture)
 		  "a module with too many names is counted as cut");
 	put_list(fixture, (unsigned[]){ 0, 1 }, 2);
 	modules_poll(fixture->modules);
+	check(!is_named(fixture, code(1) + 1, name, "[late]"),
+	      "there is no room for the names of another one");
 	check_u64(modules_counts(fixture->modules).cut, 2,
 		  "another module with too many names is counted as cut");
 	check(space_find(fixture->space, code(1)) &&
@@ -509,6 +533,8 @@ static void test_much_code(struct fixture *fixture)
 		const struct mapping *mapping =
 			space_find(fixture->space, 0xffffffffc0000000ULL + (i << 28));
 
+		if (mapping)
+			image_build_tables(mapping->image);
 		check(mapping && !mapping->image->tables.orc == (i == 2), "module %u has %s table",
 		      i, i == 2 ? "no" : "a function of the remaining module has its name");
 	}
@@ -574,6 +600,7 @@ int main(void)
 	test_shared_names(&fixture);
 	test_list(&fixture, true);
 	test_list(&fixture, false);
+	test_unread(&fixture);
 	test_data(&fixture, true);
 	test_data(&fixture, false);
 	test_build_ids(&fixture, true);
