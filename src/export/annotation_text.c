@@ -183,6 +183,8 @@ static void annotate_print_program(const struct snapshot *snapshot,
 
 		if (lines && lines->text)
 			lines->text(lines->context, frame->module, line->line, text, sizeof(text));
+		if (!*text)
+			snprintf(text, sizeof(text), "%s", line->text);
 		fprintf(file, "%8.2f %7.2f %8llu %8u%s%s\n", annotate_percent(line->ticks, whole),
 			annotate_percent(line->self_ticks, whole),
 			(unsigned long long)line->samples, line->line, *text ? "  " : "", text);

@@ -288,6 +288,19 @@ bool runtime_read_name(const struct runtime_process *process, const struct runti
 	return true;
 }
 
+void runtime_read_path(const struct runtime_process *process, const struct runtime_frame *frame,
+		       char path[RUNTIME_FILE_BYTES])
+{
+	static const char scheme[] = "file://"; /* before the path of a JavaScript module */
+	struct runtime_name name = { .line = 0 };
+	size_t skipped;
+
+	if (!process->runtime->ops->read_name(process, frame, &name))
+		*name.file = '\0';
+	skipped = strncmp(name.file, scheme, strlen(scheme)) == 0 ? strlen(scheme) : 0;
+	snprintf(path, RUNTIME_FILE_BYTES, "%s", name.file + skipped);
+}
+
 uint32_t runtime_read_line(const struct runtime_process *process, const struct runtime_frame *frame)
 {
 	const struct language_ops *ops = process->runtime->ops;

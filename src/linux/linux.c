@@ -21,6 +21,7 @@
 #include "linux/kernel/kernel_log.h"
 #include "linux/kernel/layout_32.h"
 #include "linux/kernel/linux_attach.h"
+#include "linux/kernel/member.h"
 #include "linux/kernel/module_layout_i386.h"
 #include "linux/kernel/modules.h"
 #include "linux/kernel/stack_layout.h"
@@ -395,6 +396,21 @@ static bool linux_read_clock(void *context, uint64_t xen_ns, struct os_clock *cl
 	return guest_clock_read(&system->kernel.guest, xen_ns, clock);
 }
 
+static size_t linux_read_file(void *context, uint32_t tgid, const char *path, void *buffer,
+			      size_t size_bytes)
+{
+	struct linux_system *system = context;
+	const struct linux_guest *guest = &system->kernel.guest;
+	uint64_t task = system->finder.tasks ? tasks_find_of_process(system->finder.tasks, tgid)
+					     : 0;
+	uint32_t found;
+
+	memory_refresh(guest->memory);
+	if (!task || !member_read_u32(guest, task, TASK_TGID, &found) || found != tgid)
+		return 0;
+	return guest_file_read_path(guest, task, path, buffer, size_bytes);
+}
+
 static bool linux_read_timer(void *context, unsigned vcpu, uint64_t *timer_ns)
 {
 	const struct linux_system *system = context;
@@ -428,4 +444,5 @@ const struct os_ops linux_os = {
 	.read_clock = linux_read_clock,
 	.read_timer = linux_read_timer,
 	.read_events = linux_read_events,
+	.read_file = linux_read_file,
 };

@@ -430,3 +430,10 @@ bool os_read_events(struct os *os, struct os_events *events, unsigned n)
 	memset(events, 0, n * sizeof(*events));
 	return false;
 }
+
+size_t os_read_file(struct os *os, uint32_t tgid, const char *path, void *buffer, size_t size_bytes)
+{
+	if (!os->ops || !os->ops->read_file)
+		return 0;
+	return os->ops->read_file(os->system, tgid, path, buffer, size_bytes);
+}

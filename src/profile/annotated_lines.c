@@ -8,7 +8,9 @@
 #include "profile/annotated_lines.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "xtop/base/text.h"
 #include "xtop/base/vector.h"
 
 static bool annotated_lines_has(const struct snapshot *snapshot, uint32_t function,
@@ -97,4 +99,34 @@ struct xtop_error *annotated_lines_build(const struct snapshot *snapshot,
 	if (annotation->n_lines)
 		annotated_lines_merge(annotation);
 	return NULL;
+}
+
+/* Copies the line that begins with the N bytes at TEXT, without blanks in front. */
+static void annotated_lines_copy(struct annotation_line *line, const char *text, size_t n)
+{
+	while (n && (*text == ' ' || *text == '\t')) {
+		text++;
+		n--;
+	}
+	if (n && text[n - 1] == '\r')
+		n--;
+	text_clean_line(line->text, sizeof(line->text), text, n);
+}
+
+void annotated_lines_add_text(struct annotation *annotation, const char *text, size_t n)
+{
+	const char *end = text + n;
+	uint32_t number = 1;
+
+	for (size_t i = 0; i < annotation->n_lines && text < end; number++) {
+		const char *next = memchr(text, '\n', (size_t)(end - text));
+
+		if (!next && n == ANNOTATION_MAX_TEXT)
+			return; /* the rest of the line is not there */
+		if (!next)
+			next = end;
+		if (annotation->lines[i].line == number)
+			annotated_lines_copy(&annotation->lines[i++], text, (size_t)(next - text));
+		text = next + 1;
+	}
 }

@@ -14,4 +14,9 @@
 struct xtop_error *annotated_lines_build(const struct snapshot *snapshot,
 					 struct annotation *annotation);
 
+#define ANNOTATION_MAX_TEXT (512U << 10) /* bytes of a file that are read */
+
+/* Fills in the texts of the lines. TEXT has the first N bytes of the function's file. */
+void annotated_lines_add_text(struct annotation *annotation, const char *text, size_t n);
+
 #endif

@@ -595,6 +595,7 @@ static void fold_begin_program(struct fold *fold, const struct sample_vcpu *vcpu
 						  .memory = memory,
 						  .root = runtimes_find_root(vcpu),
 						  .time_ns = fold->time_ns,
+						  .tgid = fold->task.tgid,
 						  .asleep = asleep,
 						  .counts = &fold->counts,
 						  .control = fold->settings.control };

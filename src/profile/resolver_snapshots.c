@@ -123,6 +123,26 @@ static void resolver_weigh(const struct resolver *resolver, const struct snapsho
 	}
 }
 
+/* Adds the text of an interpreted function's lines, if the guest has the file in memory. */
+static void resolver_read_text(struct resolver *resolver, struct annotation *annotation)
+{
+	struct os *os = resolver->settings.os;
+	struct runtimes_source source;
+	char *text;
+	size_t n;
+
+	if (annotation->lack != ANNOTATION_HAS_LINES || !resolver->settings.live || !os ||
+	    !resolver->runtimes ||
+	    !runtimes_find_source(resolver->runtimes, annotation->frame, &source))
+		return;
+	text = malloc(ANNOTATION_MAX_TEXT);
+	if (!text)
+		return;
+	n = os_read_file(os, source.tgid, source.path, text, ANNOTATION_MAX_TEXT);
+	annotated_lines_add_text(annotation, text, n);
+	free(text);
+}
+
 struct xtop_error *resolver_annotate(struct resolver *resolver, const struct snapshot *snapshot,
 				     uint32_t frame, struct annotation **annotationp)
 {
@@ -146,10 +166,12 @@ struct xtop_error *resolver_annotate(struct resolver *resolver, const struct sna
 	}
 	resolver_weigh(resolver, snapshot, annotation);
 	error = annotated_lines_build(snapshot, annotation);
-	if (error)
+	if (error) {
 		annotation_destroy(annotation);
-	else
+	} else {
+		resolver_read_text(resolver, annotation);
 		*annotationp = annotation;
+	}
 	return error;
 }
 

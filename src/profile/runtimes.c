@@ -23,6 +23,7 @@
 struct runtimes_process {
 	uint64_t generation;            /* the space's; 0: the place is free */
 	uint64_t tables;                /* number of the address space */
+	uint32_t tgid;                  /* 0: not known */
 	struct runtime_process running; /* running.runtime is NULL if the process runs none */
 	uint64_t loop; /* an address in the interpreter's loop; 0: not known */
 	bool ready;    /* the process has a recipe, or has been prepared */
@@ -34,6 +35,7 @@ struct runtimes_process {
 
 struct runtimes_code {
 	uint64_t generation, code, owner; /* generation 0: the place is free */
+	uint64_t position;                /* a place in the function */
 	uint64_t check, name_hash;
 	uint32_t frame;
 };
@@ -191,6 +193,7 @@ bool runtimes_begin(struct runtimes *runtimes, const struct runtimes_sample *sam
 		return false;
 	process->running.memory = sample->memory;
 	process->running.root = sample->root;
+	process->tgid = sample->tgid;
 	runtimes_update(runtimes, process, sample);
 	return true;
 }
@@ -237,6 +240,7 @@ static uint32_t runtimes_name(struct runtimes *runtimes, const struct runtime_fr
 		.generation = generation,
 		.code = frame->code,
 		.owner = frame->owner,
+		.position = frame->position,
 		.check = check,
 		.name_hash = frame->name_hash,
 		.frame = frames_intern(runtimes->frames, FRAME_KIND_USERLAND, name.function,
@@ -351,4 +355,47 @@ void runtimes_find(struct runtimes *runtimes, struct program_stack *program)
 	if (program->n && !process->loop)
 		process->loop = runtime_find_loop(&process->running, &runtimes->found[0]);
 	program->loop = process->loop;
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+/* The process that CODE is in; NULL: it is not known any more. */
+static const struct runtimes_process *runtimes_find_owner(const struct runtimes *runtimes,
+							  const struct runtimes_code *code)
+{
+	const struct runtimes_process *process =
+		&runtimes->processes[hash_slot(code->generation, RUNTIMES_MAX_PROCESSES)];
+
+	return process->generation == code->generation && process->running.memory ? process : NULL;
+}
+
+static bool runtimes_read_source(const struct runtimes *runtimes, const struct runtimes_code *code,
+				 struct runtimes_source *source)
+{
+	const struct runtimes_process *process = runtimes_find_owner(runtimes, code);
+	const struct runtime_frame frame = { .code = code->code,
+					     .position = code->position,
+					     .owner = code->owner,
+					     .name_hash = code->name_hash };
+	uint64_t check;
+
+	if (!process || !runtime_check_code(&process->running, &frame, &check) ||
+	    check != code->check)
+		return false;
+	source->tgid = process->tgid;
+	runtime_read_path(&process->running, &frame, source->path);
+	return *source->path;
+}
+
+bool runtimes_find_source(const struct runtimes *runtimes, uint32_t frame,
+			  struct runtimes_source *source)
+{
+	for (size_t i = 0; i < RUNTIMES_MAX_CODES; i++) {
+		const struct runtimes_code *code = &runtimes->codes[i];
+
+		if (code->generation && code->frame == frame &&
+		    runtimes_read_source(runtimes, code, source))
+			return true;
+	}
+	return false;
 }

@@ -34,6 +34,7 @@ struct runtimes_sample {
 	struct memory *memory;
 	struct memory_root root; /* runtimes_find_root() */
 	uint64_t time_ns;
+	uint32_t tgid;                  /* the process's number; 0: not known */
 	bool asleep;                    /* the task is on no CPU, so its frames are read now */
 	struct resolver_counts *counts; /* its counts of programs and recipes are raised */
 	struct control *control;        /* takes the recipe to the sampler; NULL: nobody samples */
@@ -69,5 +70,18 @@ const struct unwind_program *runtimes_for_unwind(const struct runtimes *runtimes
  * sampler has no recipe yet. The frames live until the next call.
  */
 void runtimes_find(struct runtimes *runtimes, struct program_stack *program);
+
+/* A file of a process's program. */
+struct runtimes_source {
+	uint32_t tgid;
+	char path[RUNTIME_FILE_BYTES]; /* as the process knows it */
+};
+
+/*
+ * Finds the file that has the function FRAME, in a process that ran it. False: no such process is
+ * known any more, or the file is not known.
+ */
+bool runtimes_find_source(const struct runtimes *runtimes, uint32_t frame,
+			  struct runtimes_source *source);
 
 #endif

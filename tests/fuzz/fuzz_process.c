@@ -113,7 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 		fuzz_must(vmas_key_equal(&key, &key), "a key equals itself");
 	vmas_walk(&guest->linux_guest, mm, visit_area, &visit);
 	read_file(&visit, mm);
-	if (path_find_file(&guest->linux_guest, task, "tmp", "perf-1.map", &inode))
+	if (path_find_file(&guest->linux_guest, task, "/tmp/perf-1.map", &inode))
 		read_file(&visit, inode);
 	if (key.mm == mm && task & 1) /* half of the inputs: find_space() is slow */
 		find_space(guest, task, mm);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * told_stack.h for languages whose functions run on the threads' own stacks: the process's stack is
- * unwound, and each of its frames may be functions of the program.
+ * unwound, and each of its frames may be functions of the program. A process of another language
+ * must be asleep.
  */
 #ifndef TOLD_NATIVE_H
 #define TOLD_NATIVE_H
@@ -112,6 +113,8 @@ static inline bool told_native_follow(struct told_native *native, const struct l
 						.space = native->space,
 						.memory = live->memory,
 						.root = live->root,
+						.tgid = (uint32_t)live->pid,
+						.asleep = !runtime_is_native(live->runtime),
 						.counts = &counts };
 	struct unwind_spaces spaces = { .user = space_for_unwind(native->space),
 					.user_whole = true };

@@ -223,7 +223,7 @@ static void test_task(void)
 	put(MADE_DENTRY + 24, 3);
 	put(MADE_DENTRY + 112, AT(MADE_DENTRY + 112));
 	memory_refresh(made->guest.memory);
-	check(!path_find_file(&made->guest, AT(MADE_LEADER), "tmp", "x", &inode),
+	check(!path_find_file(&made->guest, AT(MADE_LEADER), "/tmp/x", &inode),
 	      "a file that does not exist is not found");
 	put(MADE_DENTRY + 112, AT(0x57e00 + 104)); /* a dentry "x" there */
 	put(0x57e00 + 104, AT(MADE_DENTRY + 112));
@@ -233,7 +233,7 @@ static void test_task(void)
 	put(0x57e00 + 12, 0xc0001234);
 	memcpy(made->bytes + MADE_NAMES + 40, "x", 2);
 	memory_refresh(made->guest.memory);
-	check(path_find_file(&made->guest, AT(MADE_LEADER), "tmp", "x", &inode) &&
+	check(path_find_file(&made->guest, AT(MADE_LEADER), "/tmp/x", &inode) &&
 		      inode == AT(MADE_INODE),
 	      "a file is found by its path");
 }

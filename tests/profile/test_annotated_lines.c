@@ -84,6 +84,21 @@ static void test_weights(void)
 	snapshot_destroy(snapshot);
 }
 
+static void test_guest_text(void)
+{
+	static const char text[] = "\n\n\n\n\n\n\n\n\n\n\t  if n < 2;\tx\033\r\n\t\treturn n";
+	struct snapshot *snapshot = make();
+	struct annotation *annotation = annotate(snapshot, fib);
+
+	annotated_lines_add_text(annotation, text, 5);
+	check_string(annotation->lines[0].text, "", "a file that ends before the line");
+	annotated_lines_add_text(annotation, text, sizeof(text) - 1);
+	check_string(annotation->lines[0].text, "if n < 2; x_", "line 11");
+	check_string(annotation->lines[1].text, "return n", "line 12, without an end");
+	annotation_destroy(annotation);
+	snapshot_destroy(snapshot);
+}
+
 static size_t known_text(void *context, const char *file, uint32_t number, char *text,
 			 size_t capacity)
 {
@@ -156,6 +171,7 @@ int main(void)
 	other = program("[py] other", 3);
 	native = frames_intern(frames, FRAME_KIND_USERLAND, "sha256", "libcrypto.so.3", 0x1000);
 	test_weights();
+	test_guest_text();
 	test_text();
 	test_speedscope();
 	frames_destroy(frames);

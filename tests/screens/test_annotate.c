@@ -181,9 +181,9 @@ static size_t program_text(void *context, const char *file, uint32_t line, char 
 static void test_program(void)
 {
 	static const struct annotation_line lines[] = {
-		{ 28, 900, 1000, 1000, 400, 500 },
-		{ 31, 600, 700, 700, 0, 0 },
-		{ 140, 188, 188, 188, 188, 188 },
+		{ 28, 900, 1000, 1000, 400, 500, "what dom0 has comes first" },
+		{ 31, 600, 700, 700, 0, 0, "if length > best_length:" },
+		{ 140, 188, 188, 188, 188, 188, "" },
 	};
 	const struct instruction_lines texts = { .find = made_line, .text = program_text };
 	struct snapshot *snapshot;

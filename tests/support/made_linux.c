@@ -84,6 +84,7 @@ static const struct {
 	{ KERNFS_NAME, 0x10 },
 	{ KERNFS_PARENT, 0x8 },
 	{ FS_ROOT, 0x18 },
+	{ FS_PWD, 0x28 },
 	{ PID_LEVEL, 4 },
 	{ PID_NUMBERS, 0x60 },
 	{ UPID_SIZEOF, 16 },
@@ -240,6 +241,15 @@ uint64_t made_get(struct made_linux *made, uint64_t address)
 	return value;
 }
 
+void made_set_fs_path(struct made_linux *made, uint64_t fs, enum layout_member member,
+		      uint64_t dentry)
+{
+	uint64_t path = fs + made_offset(made, member);
+
+	made_write(made, path + made_offset(made, PATH_MNT), made_vfsmount(made, made->root_mount));
+	made_write(made, path + made_offset(made, PATH_DENTRY), dentry);
+}
+
 uint64_t made_task(struct made_linux *made, uint32_t pid, uint32_t tgid, const char *comm,
 		   uint64_t mm, uint64_t leader)
 {
@@ -257,10 +267,8 @@ uint64_t made_task(struct made_linux *made, uint32_t pid, uint32_t tgid, const c
 	made_set(made, task, TASK_GROUP_LEADER, leader ? leader : task);
 	made_set(made, task, TASK_START_TIME, 1000000 + pid);
 	made_set(made, task, TASK_FS, fs);
-	made_write(made, fs + made_offset(made, FS_ROOT) + made_offset(made, PATH_MNT),
-		   made_vfsmount(made, made->root_mount));
-	made_write(made, fs + made_offset(made, FS_ROOT) + made_offset(made, PATH_DENTRY),
-		   made->root_dentry);
+	made_set_fs_path(made, fs, FS_ROOT, made->root_dentry);
+	made_set_fs_path(made, fs, FS_PWD, made->root_dentry);
 	return task;
 }
 

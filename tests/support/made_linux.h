@@ -54,6 +54,9 @@ void made_write(struct made_linux *made, uint64_t address, uint64_t value);
 /* Precondition: MEMBER exists. */
 unsigned made_offset(const struct made_linux *made, enum layout_member member);
 
+/* Sets MEMBER of the struct fs_struct at FS, a struct path, to DENTRY below the root mount. */
+void made_set_fs_path(struct made_linux *made, uint64_t fs, enum layout_member member,
+		      uint64_t dentry);
 /* A task_struct. LEADER is 0 if the task leads its own group. */
 uint64_t made_task(struct made_linux *made, uint32_t pid, uint32_t tgid, const char *comm,
 		   uint64_t mm, uint64_t leader);

@@ -142,6 +142,10 @@ bool runtime_check_code(const struct runtime_process *process, const struct runt
 bool runtime_read_name(const struct runtime_process *process, const struct runtime_frame *frame,
 		       struct runtime_name *name);
 
+/* The path of FRAME's file, as the program has it; "": not known. */
+void runtime_read_path(const struct runtime_process *process, const struct runtime_frame *frame,
+		       char path[RUNTIME_FILE_BYTES]);
+
 /* The line that FRAME executes; 0: not known. */
 uint32_t runtime_read_line(const struct runtime_process *process,
 			   const struct runtime_frame *frame);

@@ -96,5 +96,8 @@ bool os_read_clock(struct os *os, uint64_t xen_ns, struct os_clock *clock);
 bool os_read_timer(struct os *os, unsigned vcpu, uint64_t *timer_ns);
 /* See os_ops.read_events(). Names are raw. */
 bool os_read_events(struct os *os, struct os_events *events, unsigned n);
+/* See os_ops.read_file(). 0 if no known system runs. */
+size_t os_read_file(struct os *os, uint32_t tgid, const char *path, void *buffer,
+		    size_t size_bytes);
 
 #endif

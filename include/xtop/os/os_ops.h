@@ -156,6 +156,12 @@ struct os_ops {
 	 * as well.
 	 */
 	bool (*read_events)(void *system, struct os_events *events, unsigned n);
+	/*
+	 * Reads from the front of the file that the process TGID knows as PATH, at most SIZE_BYTES
+	 * and as far as the file is in memory. Returns the number of bytes.
+	 */
+	size_t (*read_file)(void *system, uint32_t tgid, const char *path, void *buffer,
+			    size_t size_bytes);
 };
 
 /* --- the systems ------------------------------------------------------------------------------ */

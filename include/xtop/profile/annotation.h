@@ -37,6 +37,8 @@ struct annotation_target {
 	uint64_t offset;   /* bytes from the start of FRAME to the place that is reached */
 };
 
+#define ANNOTATION_TEXT_BYTES 160
+
 /* Samples in a line of an interpreted function. */
 struct annotation_line {
 	uint32_t line;
@@ -44,6 +46,8 @@ struct annotation_line {
 	double live, ticks;
 	uint64_t samples;
 	double self_live, self_ticks; /* samples that ended in the function itself */
+	/* the line in the file that the guest has in memory, clean; "": not there */
+	char text[ANNOTATION_TEXT_BYTES];
 };
 
 /* Why an annotation has no code. */

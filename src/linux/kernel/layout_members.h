@@ -194,6 +194,7 @@ MEMBER(MOUNT_NEXT_OF_SUPER, BYTES, "mount", "mnt_next_for_sb", 8)
 MEMBER(SUPER_FIRST_MOUNT, BYTES, "super_block", "s_mounts", 8)
 MEMBER(TASK_FS, BYTES, "task_struct", "fs", 8)
 MEMBER(FS_ROOT, BYTES, "fs_struct", "root", 16)
+MEMBER(FS_PWD, BYTES, "fs_struct", "pwd", 16)
 
 /* --- identity and contents of files ----------------------------------------------------------- */
 

@@ -12,6 +12,7 @@
 
 #include "linux/kernel/arch.h"
 #include "linux/kernel/member.h"
+#include "linux/process/path.h"
 
 /*
  * A program that is written again keeps its inode but not its mtime. The inode number of a deleted
@@ -164,4 +165,19 @@ size_t guest_inode_read(const struct guest_inode *inode, struct page_cache *cach
 		return 0;
 	bytes = page_cache_bytes(cache);
 	return bytes.read(bytes.context, offset, buffer, size_bytes);
+}
+
+size_t guest_file_read_path(const struct linux_guest *guest, uint64_t task, const char *path,
+			    void *buffer, size_t size_bytes)
+{
+	struct page_cache cache;
+	struct bytes bytes;
+	uint64_t inode;
+
+	if (!path_find_file(guest, task, path, &inode) || !page_cache_init(&cache, guest, inode))
+		return 0;
+	if (size_bytes > cache.size_bytes)
+		size_bytes = cache.size_bytes;
+	bytes = page_cache_bytes(&cache);
+	return bytes.read(bytes.context, 0, buffer, size_bytes);
 }

@@ -80,5 +80,11 @@ struct guest_inode {
  */
 size_t guest_inode_read(const struct guest_inode *inode, struct page_cache *cache, uint64_t offset,
 			void *buffer, size_t size_bytes);
+/*
+ * Reads from the front of the file PATH, as path_find_file() finds it for the task_struct at TASK,
+ * at most SIZE_BYTES and as far as the page cache has them. Returns the number of bytes.
+ */
+size_t guest_file_read_path(const struct linux_guest *guest, uint64_t task, const char *path,
+			    void *buffer, size_t size_bytes);
 
 #endif

@@ -51,8 +51,8 @@ static bool jit_names_find_map(const struct linux_guest *guest, const struct tas
 	char name[32];
 	uint64_t inode;
 
-	snprintf(name, sizeof(name), "perf-%" PRIu32 ".map", jit_names_read_pid(guest, task));
-	return path_find_file(guest, task->address, "tmp", name, &inode) &&
+	snprintf(name, sizeof(name), "/tmp/perf-%" PRIu32 ".map", jit_names_read_pid(guest, task));
+	return path_find_file(guest, task->address, name, &inode) &&
 	       page_cache_init(cache, guest, inode) && file_identity_read(guest, inode, identity);
 }
 

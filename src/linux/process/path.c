@@ -162,13 +162,13 @@ bool path_read(const struct linux_guest *guest, uint64_t file, struct path_name 
 
 /* --- down ------------------------------------------------------------------------------------- */
 
-static bool path_has_name(const struct linux_guest *guest, uint64_t dentry, const char *name)
+static bool path_has_name(const struct linux_guest *guest, uint64_t dentry, const char *name,
+			  size_t length)
 {
 	char read[PATH_MAX_NAME_BYTES];
 	size_t n;
 
-	return path_read_name(guest, dentry, read, &n) && n == strlen(name) &&
-	       memcmp(read, name, n) == 0;
+	return path_read_name(guest, dentry, read, &n) && n == length && memcmp(read, name, n) == 0;
 }
 
 /*
@@ -245,8 +245,9 @@ static bool path_list_mounts(struct path_list *list, const struct linux_guest *g
 			       MOUNT_CHILD);
 }
 
+/* Finds the child of DENTRY whose name is the first LENGTH bytes of NAME. */
 static bool path_find_child(const struct linux_guest *guest, uint64_t dentry, const char *name,
-			    uint64_t *childp)
+			    size_t length, uint64_t *childp)
 {
 	struct path_list list;
 	uint64_t child;
@@ -254,7 +255,7 @@ static bool path_find_child(const struct linux_guest *guest, uint64_t dentry, co
 	if (!path_list_children(&list, guest, dentry))
 		return false;
 	while (path_list_next(&list, &child))
-		if (path_has_name(guest, child, name)) {
+		if (path_has_name(guest, child, name, length)) {
 			*childp = child;
 			return true;
 		}
@@ -283,21 +284,38 @@ static void path_enter_mount(const struct linux_guest *guest, struct path_place 
 	}
 }
 
-bool path_find_file(const struct linux_guest *guest, uint64_t task, const char *directory,
-		    const char *name, uint64_t *inode)
+/* Goes from PLACE down to PATH. */
+static bool path_step_down(const struct linux_guest *guest, struct path_place *place,
+			   const char *path)
+{
+	unsigned depth = 0;
+
+	for (size_t n; *path; path += n) {
+		path += strspn(path, "/");
+		n = strcspn(path, "/");
+		if (!n || (n == 1 && *path == '.'))
+			continue;
+		if (depth++ == PATH_MAX_DEPTH ||
+		    !path_find_child(guest, place->dentry, path, n, &place->dentry))
+			return false;
+		path_enter_mount(guest, place);
+	}
+	return true;
+}
+
+bool path_find_file(const struct linux_guest *guest, uint64_t task, const char *path,
+		    uint64_t *inode)
 {
 	const struct layout *layout = &guest->layout;
+	enum layout_member from = *path == '/' ? FS_ROOT : FS_PWD;
 	struct path_place place;
-	uint64_t fs, dentry;
+	uint64_t fs;
 
-	if (!layout_has(layout, FS_ROOT) || !member_read_pointer(guest, task, TASK_FS, &fs) ||
-	    !path_read_place(guest, fs + layout_offset(layout, FS_ROOT), &place) ||
-	    !path_find_child(guest, place.dentry, directory, &place.dentry))
-		return false;
-	path_enter_mount(guest, &place);
-	return path_find_child(guest, place.dentry, name, &dentry) &&
+	return layout_has(layout, from) && member_read_pointer(guest, task, TASK_FS, &fs) &&
+	       path_read_place(guest, fs + layout_offset(layout, from), &place) &&
+	       path_step_down(guest, &place, path) &&
 	       /* NULL if the name has no file */
-	       member_read_pointer(guest, dentry, DENTRY_INODE, inode);
+	       member_read_pointer(guest, place.dentry, DENTRY_INODE, inode);
 }
 
 /* --- from an inode to a path ------------------------------------------------------------------ */

@@ -16,6 +16,7 @@
 #define PATH_MAX_COMPONENTS 256  /* includes the mounts that are crossed */
 #define PATH_MAX_NAME_BYTES 255  /* one component, without the NUL: Linux NAME_MAX */
 #define PATH_MAX_ENTRIES    4096 /* limit for one directory or one list of mounts */
+#define PATH_MAX_DEPTH      24   /* components on the way down: each may search two lists */
 
 struct path_name {
 	char path[PATH_MAX_BYTES]; /* "/bin/wl", "/memfd:code"; raw bytes of the guest */
@@ -36,11 +37,12 @@ bool path_read(const struct linux_guest *guest, uint64_t file, struct path_name 
 bool path_read_inode(const struct linux_guest *guest, uint64_t inode, struct path_name *name);
 
 /*
- * Finds the inode of DIRECTORY/NAME, seen from the root directory of the task_struct at TASK.
- * DIRECTORY is one component and may be a mount point: "tmp". Returns false and leaves *inode
- * untouched if there is no such file, or if the kernel does not have it in memory.
+ * Finds the inode of PATH, seen from the root directory of the task_struct at TASK, or from its
+ * working directory if PATH does not begin with '/'. Follows mounts, but neither symbolic links nor
+ * "..". Returns false and leaves *inode untouched if there is no such file, or if the kernel does
+ * not have it in memory.
  */
-bool path_find_file(const struct linux_guest *guest, uint64_t task, const char *directory,
-		    const char *name, uint64_t *inode);
+bool path_find_file(const struct linux_guest *guest, uint64_t task, const char *path,
+		    uint64_t *inode);
 
 #endif

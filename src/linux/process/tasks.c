@@ -336,6 +336,14 @@ uint64_t tasks_find_on_stack(const struct tasks *tasks, uint64_t sp)
 	return last ? last->task.address : 0;
 }
 
+uint64_t tasks_find_of_process(const struct tasks *tasks, uint32_t tgid)
+{
+	for (size_t i = 0; i < TASKS_MAX; i++)
+		if (tasks->slots[i].task.address && tasks->slots[i].task.tgid == tgid)
+			return tasks->slots[i].task.address;
+	return 0;
+}
+
 void tasks_invalidate(struct tasks *tasks, uint64_t address)
 {
 	struct tasks_slot *slot = tasks_find_slot(tasks, address);

@@ -73,6 +73,8 @@ const struct task *tasks_find(struct tasks *tasks, uint64_t address, uint64_t no
  * may belong to another task.
  */
 uint64_t tasks_find_on_stack(const struct tasks *tasks, uint64_t sp);
+/* The address of a kept task of the process TGID; 0: none is kept. That task may have ended. */
+uint64_t tasks_find_of_process(const struct tasks *tasks, uint32_t tgid);
 /* Whether the address SP lies on TASK's kernel stack. */
 bool tasks_is_on_stack(const struct tasks *tasks, const struct task *task, uint64_t sp);
 /* Call this if the task at ADDRESS has changed: the next tasks_find() reads it again. */

@@ -60,6 +60,8 @@ static void annotate_lines_draw_row(const struct annotation_line *line, const ch
 
 	if (lines && lines->text)
 		lines->text(lines->context, file, line->line, text, sizeof(text));
+	if (!*text && !model->rc->no_source)
+		snprintf(text, sizeof(text), "%s", line->text);
 	snprintf(number, sizeof(number), "%u", line->line);
 	view_put_share(canvas, cell.row, 1, percent_of(annotate_lines_weight(line, model), whole));
 	view_put_share(canvas, cell.row, LINES_SELF_COLUMN, percent_of(self, whole));

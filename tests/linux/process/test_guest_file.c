@@ -130,11 +130,34 @@ static void test_limits(struct fixture *fixture)
 	made_linux_destroy(fixture->made);
 }
 
+/* A file by the path that a process knows. */
+static void test_path(struct fixture *fixture)
+{
+	struct made_linux *made = made_linux_create(MADE_TREE);
+	const struct linux_guest *guest = &made->guest;
+	uint64_t task = made_task(made, 7, 7, "python3", MADE_OBJECTS + 0x100000, 0);
+	uint64_t file;
+
+	file = made_file(made, "/srv/work.py", fixture->content, 2 * PAGE + 5);
+	check_u64(guest_file_read_path(guest, task, "/srv/work.py", fixture->buffer, 8 * PAGE),
+		  2 * PAGE + 5, "a file is read up to its end");
+	check(memcmp(fixture->buffer, fixture->content, 2 * PAGE + 5) == 0, "its bytes");
+	check_u64(guest_file_read_path(guest, task, "/srv/work.py", fixture->buffer, PAGE + 1),
+		  PAGE + 1, "no more is read than was asked for");
+	made_cache_entry(made, made_inode_of(made, file), 1, 0);
+	check_u64(guest_file_read_path(guest, task, "/srv/work.py", fixture->buffer, 8 * PAGE),
+		  PAGE, "it is read up to a page that is not in memory");
+	check_u64(guest_file_read_path(guest, task, "/srv/work.p", fixture->buffer, 8 * PAGE), 0,
+		  "a file that does not exist yields nothing");
+	made_linux_destroy(made);
+}
+
 int main(void)
 {
 	static struct fixture fixture;
 
 	test_places(&fixture);
+	test_path(&fixture);
 	test_limits(&fixture);
 	return tap_done();
 }

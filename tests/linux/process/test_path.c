@@ -181,21 +181,47 @@ static void test_find(bool hlist)
 
 	begin_find(hlist);
 	task = made_task(made, 7, 7, "java", MADE_OBJECTS + 0x100000, 0);
-	check(!path_find_file(&made->guest, task, "tmp", "perf-7.map", &inode),
+	check(!path_find_file(&made->guest, task, "/tmp/perf-7.map", &inode),
 	      "a file in a directory that does not exist is not found");
 	file = made_file(made, "/tmp/perf-7.map", "x", 1);
 	made_file(made, "/tmp/perf-77.map", "x", 1);
 	made_file(made, "/tmp/perf-6.map", "x", 1);
-	check(path_find_file(&made->guest, task, "tmp", "perf-7.map", &inode) &&
+	check(path_find_file(&made->guest, task, "/tmp/perf-7.map", &inode) &&
 		      inode == made_inode_of(made, file),
 	      "a file among others is found");
-	check(!path_find_file(&made->guest, task, "tmp", "perf-8.map", &inode),
+	check(!path_find_file(&made->guest, task, "/tmp/perf-8.map", &inode),
 	      "a file that does not exist is not found");
 	directory = made_dentry(made, made->root_dentry, "neg", 0);
 	made_dentry(made, directory, "perf-7.map", 0);
-	check(!path_find_file(&made->guest, task, "neg", "perf-7.map", &inode),
+	check(!path_find_file(&made->guest, task, "/neg/perf-7.map", &inode),
 	      "a negative dentry is no file");
 	check(inode == made_inode_of(made, file), "a failure leaves the result untouched");
+	made_linux_destroy(made);
+}
+
+/* A path of several names, and paths from the working directory. */
+static void test_find_deep(bool hlist)
+{
+	uint64_t file, task, fs, inode = 0;
+
+	begin_find(hlist);
+	task = made_task(made, 7, 7, "python3", MADE_OBJECTS + 0x100000, 0);
+	file = made_file(made, "/srv/shop/app.py", "x", 1);
+	check(path_find_file(&made->guest, task, "/srv/shop/app.py", &inode) &&
+		      inode == made_inode_of(made, file),
+	      "a file two directories down is found");
+	check(path_find_file(&made->guest, task, "srv/./shop//app.py", &inode),
+	      "a path from the working directory, with nothing between two slashes");
+	check(!path_find_file(&made->guest, task, "app.py", &inode),
+	      "the file is in another directory");
+	check(!path_find_file(&made->guest, task, "/srv/shop/app.p", &inode), "a part of a name");
+	memory_read_u64(made->guest.memory, made->guest.root, task + made_offset(made, TASK_FS),
+			&fs);
+	made_set_fs_path(made, fs, FS_PWD, made_dentry(made, made->root_dentry, "work", 0));
+	check(!path_find_file(&made->guest, task, "srv/shop/app.py", &inode),
+	      "another working directory has no such file");
+	check(path_find_file(&made->guest, task, "/srv/shop/app.py", &inode),
+	      "the root directory still has it");
 	made_linux_destroy(made);
 }
 
@@ -211,15 +237,15 @@ static void test_find_mounted(bool hlist)
 	made_mount(made, made->root_mount, made_dentry(made, made->root_dentry, "proc", 0), &other);
 	map = made_inode(made, 5);
 	made_dentry(made, root, "perf-7.map", map);
-	check(path_find_file(&made->guest, task, "tmp", "perf-7.map", &inode) && inode == map,
+	check(path_find_file(&made->guest, task, "/tmp/perf-7.map", &inode) && inode == map,
 	      "a file below a mount is found");
 	made_set(made, mount, MOUNT_CHILD, mount + made_offset(made, MOUNT_CHILD));
 	made_set(made, made->root_mount, MOUNT_MOUNTS, mount + made_offset(made, MOUNT_CHILD));
 	made_set(made, mount, MOUNT_MOUNTPOINT, made->root_dentry);
-	check(!path_find_file(&made->guest, task, "tmp", "perf-7.map", &inode),
+	check(!path_find_file(&made->guest, task, "/tmp/perf-7.map", &inode),
 	      "a walk down a ring of mounts ends");
 	made_set(made, made->root_mount, MOUNT_MOUNTS, 0x1234);
-	check(!path_find_file(&made->guest, task, "tmp", "perf-7.map", &inode),
+	check(!path_find_file(&made->guest, task, "/tmp/perf-7.map", &inode),
 	      "without a list of mounts the directory below is searched");
 	made_linux_destroy(made);
 }
@@ -235,14 +261,33 @@ static void test_find_limits(bool hlist)
 	directory = made_dentry(made, made->root_dentry, "ring", made_inode(made, 0));
 	dentry = made_dentry(made, directory, "a", map);
 	made_set(made, dentry, link, dentry + made_offset(made, link));
-	check(!path_find_file(&made->guest, task, "ring", "perf-7.map", &inode),
+	check(!path_find_file(&made->guest, task, "/ring/perf-7.map", &inode),
 	      "a walk over a ring of children ends");
 	for (int i = 0; i < PATH_MAX_ENTRIES; i++)
 		made_dentry(made, directory, "n", map);
-	check(!path_find_file(&made->guest, task, "ring", "a", &inode),
+	check(!path_find_file(&made->guest, task, "/ring/a", &inode),
 	      "an entry beyond the limit is not found");
-	check(path_find_file(&made->guest, task, "ring", "n", &inode),
+	check(path_find_file(&made->guest, task, "/ring/n", &inode),
 	      "an entry within the limit is found");
+	made_linux_destroy(made);
+}
+
+static void test_find_depth(bool hlist)
+{
+	char path[2 * PATH_MAX_DEPTH + 3] = "";
+	uint64_t task, inode, dentry;
+
+	begin_find(hlist);
+	task = made_task(made, 7, 7, "java", MADE_OBJECTS + 0x100000, 0);
+	dentry = made->root_dentry;
+	for (int i = 0; i <= PATH_MAX_DEPTH; i++)
+		dentry = made_dentry(made, dentry, "d", made_inode(made, 5));
+	for (int i = 0; i < PATH_MAX_DEPTH; i++)
+		strcat(path, "/d");
+	check(path_find_file(&made->guest, task, path, &inode), "the deepest file is found");
+	strcat(path, "/d");
+	check(!path_find_file(&made->guest, task, path, &inode),
+	      "a file that is deeper is not found");
 	made_linux_destroy(made);
 }
 
@@ -255,8 +300,10 @@ int main(void)
 	test_damaged();
 	for (int hlist = 0; hlist < 2; hlist++) {
 		test_find(hlist);
+		test_find_deep(hlist);
 		test_find_mounted(hlist);
 		test_find_limits(hlist);
+		test_find_depth(hlist);
 	}
 	return tap_done();
 }

@@ -257,6 +257,8 @@ static void test_stacks(void)
 		  "an address in the second task's stack leads to it");
 	check_u64(tasks_find_on_stack(tasks, stack + 0x8000), 0,
 		  "an address in no stack leads to no task");
+	check_u64(tasks_find_of_process(tasks, 101), second, "a process's number leads to its task");
+	check_u64(tasks_find_of_process(tasks, 7), 0, "no task is kept of another process");
 	made_set(made, second, TASK_STACK, stack);
 	tasks_find(tasks, second, 2 * TASKS_FRESH_NS);
 	check_u64(tasks_find_on_stack(tasks, stack + 0x100), second,

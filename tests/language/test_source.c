@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The file of an interpreted function, as the process knows it: a program in a file, in each
+ * language that this machine has, waits in its function alpha.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "tests/language/told_native.h"
+#include "tests/support/shell.h"
+
+static char folder[] = "/tmp/test_source.XXXXXX";
+
+static const struct language {
+	const char *program, *file, *text;
+	bool has_path; /* otherwise the program knows the file's name alone */
+} languages[] = {
+	{ "python3", "work.py",
+	  "import time\n"
+	  "def alpha():\n"
+	  "    print('END', flush=True); time.sleep(100)\n"
+	  "alpha()\n",
+	  true },
+	{ "php", "work.php",
+	  "<?php\n"
+	  "function alpha() { echo \"END\\n\"; sleep(100); }\n"
+	  "alpha();\n",
+	  true },
+	{ "ruby", "work.rb",
+	  "def alpha\n"
+	  "  puts 'END'; $stdout.flush; sleep 100\n"
+	  "end\n"
+	  "alpha\n",
+	  true },
+	{ "perl", "work.pl",
+	  "sub alpha { $| = 1; print \"END\\n\"; sleep 100; return 1 }\n"
+	  "alpha();\n",
+	  true },
+	{ "node", "work.mjs",
+	  "function alpha() {\n"
+	  "  process.stdout.write('END\\n');\n"
+	  "  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);\n"
+	  "}\n"
+	  "alpha();\n",
+	  true },
+	{ "java", "Work.java",
+	  "class Work {\n"
+	  "  static void alpha() throws Exception {\n"
+	  "    System.out.println(\"END\"); Thread.sleep(100000);\n"
+	  "  }\n"
+	  "  public static void main(String[] words) throws Exception { alpha(); }\n"
+	  "}\n",
+	  false },
+};
+
+/* The frame of the function alpha on the stack; FRAME_NONE: it is not there. */
+static uint32_t find_alpha(const struct told_native *native)
+{
+	for (size_t i = 0; i < native->program.n; i++) {
+		uint32_t frame = native->program.frames[i].frame;
+
+		if (strstr(frames_get(native->frames, frame)->name, "alpha"))
+			return frame;
+	}
+	return FRAME_NONE;
+}
+
+/* Looks at THREAD until it has come to alpha. */
+static uint32_t await_alpha(struct told_native *native, const struct live_process *live,
+			    pid_t thread)
+{
+	uint32_t frame = FRAME_NONE;
+
+	for (unsigned i = 0; i < TOLD_LOOKS && frame == FRAME_NONE; i++) {
+		usleep(i ? 50000 : 0);
+		if (told_native_look(native, live, thread))
+			frame = find_alpha(native);
+	}
+	return frame;
+}
+
+static void check_source(struct live_process *live, const struct language *language,
+			 const char *path)
+{
+	static struct told_native native;
+	pid_t thread = language->has_path ? live->pid : told_find_main_thread(live->pid);
+	struct runtimes_source source = { 0 };
+	uint32_t alpha;
+
+	told_native_init(&native, live);
+	alpha = await_alpha(&native, live, thread);
+	check(runtimes_find_source(native.runtimes, alpha, &source),
+	      "%s: the file of a function is found", language->program);
+	check(strcmp(source.path, language->has_path ? path : language->file) == 0,
+	      "%s: its path, as the program has it: %s", language->program, source.path);
+	check(source.tgid == (uint32_t)live->pid, "%s: its process", language->program);
+	check(!runtimes_find_source(native.runtimes, FRAME_NONE, &source),
+	      "%s: another frame has no file", language->program);
+	told_native_deinit(&native);
+}
+
+static void try_language(const struct language *language)
+{
+	char path[256], told[64];
+	char *const argv[] = { (char *)language->program, path, NULL };
+	struct live_process live;
+	FILE *file;
+
+	if (!told_is_installed(language->program))
+		return;
+	snprintf(path, sizeof(path), "%s/%s", folder, language->file);
+	file = fopen(path, "we");
+	if (!file || fputs(language->text, file) < 0 || fclose(file))
+		abort();
+	if (!live_process_start(&live, argv))
+		return;
+	if (live_process_await(&live, told, sizeof(told)))
+		check_source(&live, language, path);
+	live_process_end(&live);
+}
+
+int main(void)
+{
+	if (!mkdtemp(folder))
+		abort();
+	for (size_t i = 0; i < sizeof(languages) / sizeof(languages[0]); i++)
+		try_language(&languages[i]);
+	shell("rm -r %s", folder);
+	return told_done("python3");
+}
