@@ -94,7 +94,8 @@ bool runtime_read_file(struct elf_file *file, uint64_t address, void *bytes, siz
 /*
  * Static thread-local variables lie below the thread pointer on x86-64 (ELF Handling For
  * Thread-Local Storage, variant II). Above it lies glibc's struct pthread, with the values of the
- * first 32 keys, each with a sequence number, from byte 0x310 on (nptl/descr.h).
+ * first 32 keys, each with a sequence number, from byte 0x310 on (nptl/descr.h). On arm64 it is the
+ * other way round (variant I).
  */
 #define THREAD_ABOVE_BYTES 0x520
 
@@ -117,7 +118,7 @@ bool runtime_search_thread(const struct runtime_process *process, uint64_t threa
 {
 	uint64_t page = thread_pointer & ~GUEST_PAGE_MASK, found;
 
-	if (thread_pointer % sizeof(uint64_t) || page <= GUEST_PAGE_SIZE || thread_pointer >> 47)
+	if (thread_pointer % sizeof(uint64_t) || page <= GUEST_PAGE_SIZE || thread_pointer >> 48)
 		return false;
 	/* The page before need not be there: the thread's block may begin in the pointer's page. */
 	found = runtime_search_words(process, thread_pointer, thread_pointer,

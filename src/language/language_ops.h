@@ -78,7 +78,7 @@ static inline uint64_t runtime_read_word(const struct runtime_process *process, 
 /* Whether WORD may be the address of a structure in user memory. */
 static inline bool runtime_is_pointer(uint64_t word)
 {
-	return word && word % sizeof(word) == 0 && !(word >> 47);
+	return word && word % sizeof(word) == 0 && !(word >> 48);
 }
 
 /* Whether the hash at ADDRESS is still the one that the sample's stop copied for FRAME. */

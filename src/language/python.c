@@ -156,6 +156,7 @@ static bool python_find_layout(struct elf_file *file, const char *name, struct r
 
 #define PYTHON_MAX_SHIMS 4 /* frames without a function, inside the innermost function's */
 #define OB_TYPE          8
+#define PYTHON_PTHREAD_BYTES 4096 /* glibc's struct pthread has about half of this */
 #define STRING_HASH      8 /* PyASCIIObject.hash, from its length on; interned strings have it */
 /* In 3.14 the low bits of a code object's address are flags (internal/pycore_stackref.h). */
 #define CODE_ADDRESS(word) ((word) & ~7ULL)
@@ -178,14 +179,18 @@ static uint64_t python_current_frame(const struct runtime_process *process, uint
 	return frame;
 }
 
-/* Whether POINTER leads to the PyThreadState of the thread, which runs a function. */
+/*
+ * Whether POINTER leads to the PyThreadState of the thread, which runs a function. The thread's id
+ * is pthread_self(): the thread pointer, or on arm64 the structure that ends there.
+ */
 static bool python_is_thread(const struct runtime_process *process, uint64_t thread_pointer,
 			     uint64_t pointer)
 {
 	const struct python_layout *layout = python_layout_of(process);
 	uint64_t frame;
 
-	if (runtime_read_word(process, pointer + layout->thread.id) != thread_pointer)
+	if (thread_pointer - runtime_read_word(process, pointer + layout->thread.id) >=
+	    PYTHON_PTHREAD_BYTES)
 		return false;
 	frame = python_current_frame(process, pointer);
 	for (unsigned i = 0; frame && i < PYTHON_MAX_SHIMS; i++) {

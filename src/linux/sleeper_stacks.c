@@ -125,7 +125,6 @@ static void sleeper_stacks_read_user(struct sleeper_stacks *stacks, const struct
 	    !sleeper_arch_get_user_sp(&found, &sp))
 		return;
 	sleeper_arch_set_root(&vcpu->regs, root);
-	member_read_u64(stacks->guest, task->address, TASK_FS_BASE, &vcpu->regs.fs_base);
 	size = SLEEPER_USER_BYTES - (sp & GUEST_PAGE_MASK);
 	there = memory_read_again(stacks->guest->memory, root, sp,
 				  sleeper_stacks_next_piece(stacks), size);
@@ -153,6 +152,7 @@ bool sleeper_stacks_read(struct sleeper_stacks *stacks, uint64_t address,
 {
 	const struct task *task = sleeper_stacks_find_task(stacks, address, state, now_ns);
 	const struct space *user;
+	uint64_t thread_pointer = 0;
 
 	if (!task)
 		return false;
@@ -160,6 +160,7 @@ bool sleeper_stacks_read(struct sleeper_stacks *stacks, uint64_t address,
 	if (!sleeper_stacks_read_kernel(stacks, address))
 		return false;
 	sleeper_stacks_read_user(stacks, task);
+	member_read_u64(stacks->guest, address, TASK_THREAD_POINTER, &thread_pointer);
 	*owner = (struct os_task){
 		.process = task->process,
 		.thread = task_thread_name(task),
@@ -168,6 +169,7 @@ bool sleeper_stacks_read(struct sleeper_stacks *stacks, uint64_t address,
 		.tgid = task->tgid,
 		.kernel_thread = task->kernel_thread,
 		.user = user,
+		.thread_pointer = thread_pointer,
 	};
 	return true;
 }

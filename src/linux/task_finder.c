@@ -18,6 +18,7 @@
 #include "linux/task_finder.h"
 
 #include "linux/kernel/arch.h"
+#include "linux/kernel/member.h"
 #include "linux/task_finder_arch.h"
 
 /* copies of guest memory older than this are read again */
@@ -176,6 +177,17 @@ static bool task_finder_find_past(struct task_finder *finder, const struct sampl
 	return true;
 }
 
+/* The thread pointer of TASK's user code. On arm64 the registers lack it. */
+static uint64_t task_finder_thread_pointer(const struct task_finder *finder,
+					   const struct sample_vcpu *vcpu, const struct task *task)
+{
+	uint64_t pointer = vcpu->regs.arch == ARCH_X86 ? vcpu->regs.fs_base : 0;
+
+	if (vcpu->regs.arch != ARCH_X86)
+		member_read_u64(finder->guest, task->address, TASK_THREAD_POINTER, &pointer);
+	return pointer;
+}
+
 static void task_finder_task(struct task_finder *finder, const struct sample_vcpu *vcpu,
 			     uint64_t now_ns, struct os_task *task)
 {
@@ -213,6 +225,7 @@ static void task_finder_task(struct task_finder *finder, const struct sample_vcp
 		.kernel_thread = found->kernel_thread,
 		.idle = found->idle,
 		.user = user,
+		.thread_pointer = user ? task_finder_thread_pointer(finder, vcpu, found) : 0,
 		.ended = !found->mm && !found->kernel_thread,
 	};
 }

@@ -180,6 +180,7 @@ static bool crash_begin_program(struct crash_work *work, const struct sample_vcp
 						  .space = task->user,
 						  .memory = memory,
 						  .root = runtimes_find_root(vcpu),
+						  .thread_pointer = task->thread_pointer,
 						  .asleep = true, /* nothing was copied */
 						  .counts = &work->counts };
 	return memory && runtimes_begin(settings->runtimes, &work->running);

@@ -596,6 +596,7 @@ static void fold_begin_program(struct fold *fold, const struct sample_vcpu *vcpu
 						  .root = runtimes_find_root(vcpu),
 						  .time_ns = fold->time_ns,
 						  .tgid = fold->task.tgid,
+						  .thread_pointer = fold->task.thread_pointer,
 						  .asleep = asleep,
 						  .counts = &fold->counts,
 						  .control = fold->settings.control };

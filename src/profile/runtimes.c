@@ -127,7 +127,7 @@ static struct runtimes_process *runtimes_find_process(struct runtimes *runtimes,
 static bool runtimes_find_recipe(struct runtimes_process *process,
 				 const struct runtimes_sample *sample)
 {
-	bool found = runtime_find_recipe(&process->running, sample->vcpu->regs.fs_base,
+	bool found = runtime_find_recipe(&process->running, sample->thread_pointer,
 					 &process->recipe) &&
 		     recipe_check(&process->recipe);
 
@@ -337,7 +337,7 @@ void runtimes_find(struct runtimes *runtimes, struct program_stack *program)
 	} else if (runtimes->sample->asleep) {
 		program->n = process->ready
 				     ? runtime_follow_frames(&process->running, &process->recipe,
-							     runtimes->sample->vcpu->regs.fs_base,
+							     runtimes->sample->thread_pointer,
 							     runtimes->found)
 				     : 0;
 	} else {

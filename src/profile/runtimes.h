@@ -34,6 +34,7 @@ struct runtimes_sample {
 	struct memory *memory;
 	struct memory_root root; /* runtimes_find_root() */
 	uint64_t time_ns;
+	uint64_t thread_pointer;        /* 0: not known */
 	uint32_t tgid;                  /* the process's number; 0: not known */
 	bool asleep;                    /* the task is on no CPU, so its frames are read now */
 	struct resolver_counts *counts; /* its counts of programs and recipes are raised */

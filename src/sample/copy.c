@@ -46,6 +46,7 @@ static bool stacks_check(const struct linux_stacks *stacks)
 		 stacks->regs_below_top >= PT_ARM64_BYTES_LEAST && !(stacks->kernel_cr3 >> 48) &&
 		 !(stacks->stack_bytes & (stacks->stack_bytes - 1)))) &&
 	       stacks_check_bytes(stacks->irq_above) && stacks_check_member(stacks->task_mm) &&
+	       stacks_check_member(stacks->task_thread_pointer) &&
 	       stacks_check_member(stacks->mm_start_stack) &&
 	       stacks_check_member(stacks->mm_pgd) &&
 	       (!stacks->irq_stack_per_cpu || stacks_check_size(stacks->irq_stack_bytes));

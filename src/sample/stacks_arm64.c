@@ -34,6 +34,7 @@
 
 #include "sample/stacks_arm64.h"
 #include "sample/stacks_go.h"
+#include "sample/stacks_recipe.h"
 
 #define STACKS_MAX_RECORDS 64 /* frame records on the interrupts' stack: most have 10 to 20 */
 #define STACKS_AHEAD_BYTES (2 * GUEST_PAGE_SIZE) /* most stacks of tasks are not deeper */
@@ -130,7 +131,19 @@ static enum sample_cut arm64_copy_kernel(struct copy *copy, uint64_t sp)
 		    : cut;
 }
 
-/* Copies a user stack. Xen does not tell the thread pointer: TPIDR_EL0 is missing. */
+/*
+ * The user's thread pointer; 0: not known. Xen does not tell TPIDR_EL0. The task's structure has
+ * what the register was when the kernel last switched to another task (Linux
+ * arch/arm64/kernel/process.c, tls_preserve_current_state()). A thread sets it once, as it starts.
+ */
+static uint64_t arm64_read_thread_pointer(struct copy *copy)
+{
+	uint32_t offset = copy->copier->stacks.task_thread_pointer;
+	uint64_t task = copy->copied->task, pointer;
+
+	return offset && task && stacks_read(copy, task + offset, &pointer) ? pointer : 0;
+}
+
 static enum sample_cut arm64_copy_user(struct copy *copy, enum sample_stack_kind kind,
 				       uint64_t address)
 {
@@ -141,8 +154,11 @@ static enum sample_cut arm64_copy_user(struct copy *copy, enum sample_stack_kind
 	if ((control_has_go(copy->copier->control) || !stacks_learned_bytes(copy, address)) &&
 	    stacks_copy_go(copy, kind, address, &cut))
 		return cut;
-	return piece_writer_add(&copy->writer, kind, copy->own, address,
-				stacks_user_bytes(copy, address, 0, COPY_UNKNOWN_BYTES));
+	cut = piece_writer_add(&copy->writer, kind, copy->own, address,
+			       stacks_user_bytes(copy, address, 0, COPY_UNKNOWN_BYTES));
+	if (control_has_recipes(copy->copier->control))
+		stacks_copy_by_recipe(copy, arm64_read_thread_pointer(copy));
+	return cut;
 }
 
 static enum sample_cut arm64_copy_user32(struct copy *copy, enum sample_stack_kind kind,

@@ -52,10 +52,11 @@ static bool churn_prepare(struct churn *churn)
 						.space = churn->native.space,
 						.memory = live->memory,
 						.root = live->root,
+						.thread_pointer = live->thread_pointer,
 						.asleep = true,
 						.counts = &churn->counts };
 
-	*vcpu = (struct sample_vcpu){ .regs.fs_base = live->thread_pointer };
+	*vcpu = (struct sample_vcpu){ .n_stacks = 0 };
 	return runtime_find_recipe(&process, live->thread_pointer, &churn->recipe) &&
 	       runtimes_begin(churn->native.runtimes, &sample);
 }

@@ -55,7 +55,8 @@ void os_find_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns
 	(void)os;
 	(void)vcpu;
 	(void)now_ns;
-	*task = (struct os_task){ .pid = 12, .process = "python3", .user = space };
+	*task = (struct os_task){ .pid = 12, .process = "python3", .user = space,
+				  .thread_pointer = live.thread_pointer };
 }
 
 void os_read_log(const struct os *os, struct os_log *log)

@@ -113,6 +113,7 @@ static inline bool told_native_follow(struct told_native *native, const struct l
 						.space = native->space,
 						.memory = live->memory,
 						.root = live->root,
+						.thread_pointer = live->thread_pointer,
 						.tgid = (uint32_t)live->pid,
 						.asleep = !runtime_is_native(live->runtime),
 						.counts = &counts };

@@ -7,6 +7,7 @@
 
 #include "copy_arm64.h"
 #include "sample/per_cpu.h"
+#include "xtop/sample/recipe.h"
 
 static void test_unikernel(void)
 {
@@ -159,6 +160,56 @@ static void test_entry_task(void)
 	*word_at(CPU_TABLE + 3 * 8) = -ENTRY_TASK;
 	copy(true);
 	check(!record.vcpu.task, "a distance into the user's half");
+	end();
+}
+
+/* Whether the sample's last piece is a list of the words FIRST and SECOND. */
+static bool has_list(uint64_t first, uint64_t second)
+{
+	const struct sample_stack *piece = sample_first_stack(&record.vcpu);
+	const uint64_t *words;
+
+	for (unsigned i = 0; i + 1U < record.vcpu.n_stacks; i++)
+		piece = sample_next_stack(piece);
+	words = (const uint64_t *)(piece + 1);
+	return record.vcpu.n_stacks && piece->kind == STACK_LIST &&
+	       piece->size_bytes == 2 * sizeof(*words) && words[0] == first && words[1] == second;
+}
+
+/*
+ * An interpreter's frames: a list that the thread pointer leads to. The task has the thread pointer.
+ */
+#define TASK_THREAD_POINTER_AT 24
+#define THREAD                 (USER + 0x100)
+#define NODE                   (USER + 0x1800)
+
+static void test_interpreter(void)
+{
+	const struct recipe recipe = {
+		.base = 16, .by_thread = 1, .n_loads = 1, .n_words = 1, .words = { 8 }
+	};
+
+	begin_entry_task();
+	copier.stacks.task_thread_pointer = TASK_THREAD_POINTER_AT;
+	*word_at(TASK + TASK_THREAD_POINTER_AT) = THREAD;
+	*word_at(THREAD + 16) = NODE;
+	*word_at(NODE) = NODE + 0x800; /* the next node */
+	*word_at(NODE + 0x800) = 0;
+	*word_at(NODE + 8) = 111;
+	*word_at(NODE + 0x808) = 222;
+	control_set_recipe(control, registers_space(regs), &recipe);
+	copy(false);
+	check(has_list(111, 222), "a system call: the interpreter's frames");
+	enter_user();
+	copy(true);
+	check(has_list(111, 222), "user code: the interpreter's frames");
+	arm->pstate = EL1H;
+	arm->sp_el1 = STACK_END - 336;
+	copy(false);
+	check(has_list(111, 222), "user code that enters the kernel: the interpreter's frames");
+	copier.stacks.task_thread_pointer = 0;
+	copy(false);
+	check(record.vcpu.n_stacks == 1, "the place of threads' pointers is not known");
 	end();
 }
 
@@ -379,6 +430,7 @@ int main(void)
 	test_system_call();
 	test_user();
 	test_entry_task();
+	test_interpreter();
 	test_running();
 	test_interrupt();
 	test_entering();

@@ -276,7 +276,7 @@ struct linux_stacks {
 	uint32_t task_mm;           /* offset of `mm` in the task */
 	uint32_t mm_start_stack;    /* offset of `start_stack` in the mm; 0: not known */
 	uint32_t mm_pgd;            /* offset of `pgd` in the mm; 0: not known */
-	uint32_t unused;
+	uint32_t task_thread_pointer; /* arm64: TASK_THREAD_POINTER; 0: not known */
 };
 /* Written by the resolver. STACKS NULL: nothing is known any more. */
 void control_set_linux_stacks(struct control *control, const struct linux_stacks *stacks);

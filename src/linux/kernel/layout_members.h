@@ -71,8 +71,8 @@ MEMBER(TASK_RUN_SUM_THEN, BYTES, "task_struct", "se.prev_sum_exec_runtime", 8)
 MEMBER(TASK_SP, BYTES, "task_struct", "thread.sp|thread.cpu_context.sp", 8)
 /* arm64: the registers that the task switch has saved */
 MEMBER(TASK_CONTEXT, BYTES, "task_struct", "thread.cpu_context", 104)
-/* x86-64: the thread pointer of user code */
-MEMBER(TASK_FS_BASE, BYTES, "task_struct", "thread.fsbase", 8)
+/* the thread pointer of user code, at the last switch to another task: x86-64, arm64 since 4.17 */
+MEMBER(TASK_THREAD_POINTER, BYTES, "task_struct", "thread.fsbase|thread.uw.tp_value", 8)
 /* hlist_node[], the first for PIDTYPE_PID */
 MEMBER(TASK_PID_LINKS, BYTES, "task_struct", "pid_links", 0)
 MEMBER(PID_TASKS, BYTES, "pid", "tasks", 0) /* hlist_head[], the first for PIDTYPE_PID */

@@ -23,6 +23,7 @@ struct linux_stacks stack_layout_arm64_build(const struct linux_guest *guest)
 		.task_stack = layout_offset(layout, TASK_STACK),
 		.stack_bytes = arch_stack_bytes(guest),
 		.regs_below_top = layout_offset_or(layout, PT_REGS_SIZEOF, PT_ARM64_BYTES),
+		.task_thread_pointer = layout_offset_or(layout, TASK_THREAD_POINTER, 0),
 	};
 	stacks.per_cpu_table = guest->symbols[LINUX_PER_CPU_OFFSET];
 	if (stacks.per_cpu_table) {

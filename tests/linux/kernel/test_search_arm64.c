@@ -171,6 +171,7 @@ static void test_layout(void)
 	guest.layout.values[TASK_MM] = 64;
 	guest.layout.values[MM_START_STACK] = 128;
 	guest.layout.values[MM_PGD] = 136;
+	guest.layout.values[TASK_THREAD_POINTER] = 144;
 	guest.has_layout = true;
 	guest.symbols[LINUX_RUNSTATE] = BASE + RUNSTATE;
 	guest.symbols[LINUX_ENTRY_TASK] = BASE + ENTRY_TASK;
@@ -185,6 +186,7 @@ static void test_layout(void)
 	      "the sampler gets both variables with the table");
 	check(stacks.task_mm == 64 && stacks.mm_start_stack == 128 && stacks.mm_pgd == 136,
 	      "the sampler gets a process's first stack and page tables");
+	check(stacks.task_thread_pointer == 144, "the sampler gets the place of a thread's pointer");
 	guest.has_layout = false;
 }
 
