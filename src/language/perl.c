@@ -168,6 +168,24 @@ static bool perl_is_same(const struct runtime_process *process, const struct run
 	       (uint32_t)runtime_read_word(process, body + CV_SEQUENCE) == frame->name_hash;
 }
 
+/*
+ * Whether FRAME's CV, with its body at BODY, still is that subroutine now. The program runs while
+ * its name is read, and the copies of its pages do not show what has changed since.
+ */
+static bool perl_is_same_now(const struct runtime_process *process,
+			     const struct runtime_frame *frame, uint64_t body)
+{
+	uint32_t sequence, flags;
+
+	if (memory_read_again(process->memory, process->root, body + CV_SEQUENCE, &sequence,
+			      sizeof(sequence)) != sizeof(sequence) ||
+	    memory_read_again(process->memory, process->root, frame->code + SV_FLAGS, &flags,
+			      sizeof(flags)) != sizeof(flags))
+		return false;
+	return (!frame->name_hash || sequence == frame->name_hash) &&
+	       (flags & SV_TYPE_MASK) == SV_TYPE_CV;
+}
+
 static unsigned perl_read_type(const struct runtime_process *process, uint64_t sv)
 {
 	uint32_t flags = 0;
@@ -279,8 +297,7 @@ static bool perl_read_name(const struct runtime_process *process, const struct r
 	memory_read_string(process->memory, process->root,
 			   runtime_read_word(process, body + CV_FILE), name->file,
 			   sizeof(name->file));
-	/* It was freed, and another one was made, while its name was read. */
-	if (!perl_is_same(process, frame, body))
+	if (!perl_is_same_now(process, frame, body))
 		return false;
 	snprintf(name->function, sizeof(name->function), "%s::%s", package, function);
 	return true;

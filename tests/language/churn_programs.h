@@ -62,12 +62,13 @@ static const char churn_ruby[] =
 	"  $turn.pwrite([n].pack('q'), 0)\n"
 	"  send(\"a_#{n}\")\n"
 	"  %w[a b c].each { |x| Object.send(:remove_method, \"#{x}_#{n}\") }\n"
+	"  GC.start if n % 50 == 0\n"
 	"end\n"
 	"puts 'END'\n"
 	"STDOUT.flush\n"
 	"sleep 0.5\n"
 	"n = 1000000\n"
-	"loop { n += 1; run(n); GC.start if n % 50 == 0 }\n";
+	"loop { n += 1; run(n) }\n";
 
 static const char churn_perl[] =
 	"use strict; $| = 1;\n"
