@@ -57,7 +57,8 @@ static enum sample_cut arm32_copy_kernel(struct copy *copy, uint64_t sp)
 }
 
 /*
- * Whether a system call begins or ends: the vCPU has the user's registers (unwind/entry_arm32.c).
+ * Whether a system call begins or ends, so that the vCPU has the user's registers. See
+ * unwind/entry_arm32.c.
  */
 static bool arm32_is_entering(const struct copy *copy)
 {

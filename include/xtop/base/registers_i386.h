@@ -44,8 +44,8 @@ static inline uint64_t i386_entry_regs(uint64_t sp)
  * __kernel_vsyscall() of the vDSO puts the user's stack pointer into ebp before `sysenter` (Linux
  * arch/x86/entry/vdso/vdso32/system_call.S). entry_SYSENTER_32 has nothing on the entry stack but,
  * for a moment, flags and eax. On the task's stack it saves 0 as the stack pointer, and
- * do_SYSENTER_32() sets that right. On the way back the entry stack has the same two words; ecx and
- * edx are the user's stack pointer and address, already while registers are popped.
+ * do_SYSENTER_32() replaces the 0. On the way back the entry stack has flags and eax again; ecx is
+ * the user's stack pointer and edx the user's address, already while registers are popped.
  *
  * Returns true if SP is at the end of the entry stack or of the task's stack, or at most 12 bytes
  * below.

@@ -67,7 +67,8 @@ static inline bool cr3_differs_as_pair(uint64_t own, uint64_t bits)
 }
 
 /*
- * With page-table isolation: CR3 is one of the two top tables of the process with the mm->pgd OWN.
+ * Whether CR3 is one of the two top tables that a process has with page-table isolation. OWN is
+ * mm->pgd of the process.
  */
 static inline bool cr3_is_of_pair(uint64_t own, uint64_t cr3)
 {

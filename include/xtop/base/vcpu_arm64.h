@@ -17,7 +17,7 @@ struct registers_arm64 {
 	uint64_t pstate; /* in the layout of SPSR_EL1 */
 	uint64_t sp_el0, sp_el1;
 	uint64_t elr_el1, spsr_el1; /* what the last exception taken to EL1 has saved */
-	uint64_t sctlr, tcr, ttbr0, ttbr1; /* _EL1 */
+	uint64_t sctlr, tcr, ttbr0, ttbr1; /* SCTLR_EL1, TCR_EL1, TTBR0_EL1, TTBR1_EL1 */
 };
 #define REGISTERS_ARM64_BYTES (41 * sizeof(uint64_t))
 _Static_assert(sizeof(struct registers_arm64) == REGISTERS_ARM64_BYTES, "recording format");
