@@ -70,8 +70,8 @@ static void test_members(bool has_canary)
 	check(layout_32_find(&made->guest, &made->guest.layout), "the members of a task are found");
 	check(has(TASK_COMM, MADE_COMM) && has(TASK_PID, MADE_PID) && has(TASK_TGID, MADE_PID + 4),
 	      "comm, pid and tgid have their offsets");
-	check(has(TASK_GROUP_LEADER, leader), "the leader, %s canary",
-	      has_canary ? "after a" : "without");
+	check(has(TASK_GROUP_LEADER, leader), "group_leader has its offset %s a canary",
+	      has_canary ? "with" : "without");
 	check(has(TASK_STACK, 20) && has(TASK_FLAGS, 28), "stack and flags have their offsets");
 	check(!layout_has(&made->guest.layout, TASK_MM), "mm_struct has no known members");
 }
