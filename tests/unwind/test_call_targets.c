@@ -55,7 +55,7 @@ static bool is_in_link(const struct program *program, const struct cursor *curso
 	       cursor->regs[REG_PC] == cursor_of(program, 0).regs[REG_ARM64_LR];
 }
 
-/* The made stack pointer and frame pointer do not belong together: FDEs with the first only. */
+/* Compares only rules by the stack pointer, because the made frame pointer belongs to no frame. */
 static void compare_at(struct program *program, struct computed *computed, uint64_t address)
 {
 	const struct cfi_rule *rule = cfi_find(program->tables.cfi, address);
@@ -73,7 +73,7 @@ static void compare_at(struct program *program, struct computed *computed, uint6
 		printf("#   %#" PRIx64 " leads elsewhere\n", address);
 }
 
-/* Fillers after the end of code are not compared: nobody is there. */
+/* Fillers after the end of code are not compared, because no sample lies there. */
 static void compare_function(struct program *program, struct computed *computed, uint64_t start,
 			     uint64_t end)
 {

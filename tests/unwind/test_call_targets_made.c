@@ -33,7 +33,7 @@ static size_t read_made(void *context, uint64_t address, void *buffer, size_t si
 	return n;
 }
 
-/* In CODE, the caller's address lies N_WORDS above where REG points at each of ADDRESSES. */
+/* Checks that at each of ADDRESSES in CODE, REG points N_WORDS below the caller's address. */
 static void check_made_from(struct made_code code, const char *what, enum unwind_register reg,
 			    unsigned n_words, const uint64_t *addresses, size_t n)
 {
@@ -58,7 +58,7 @@ static void check_made_from(struct made_code code, const char *what, enum unwind
 	computed_destroy(computed);
 }
 
-/* In CODE, nothing tells the caller at ADDRESS. */
+/* Checks that nothing tells the caller at ADDRESS in CODE. */
 static void check_unknown(struct made_code code, uint64_t address)
 {
 	const struct code_source source = { .read = read_made,
@@ -255,7 +255,7 @@ static bool find_many(void *context, uint64_t address, uint64_t *start, uint64_t
 	return true;
 }
 
-/* When the tables are full, further functions are not read, as nothing of them can be kept. */
+/* When the tables are full, further functions are not read, because they could not be stored. */
 static void test_full(void)
 {
 	struct many_functions many = { 0 };
@@ -339,8 +339,8 @@ static void test_guess_waits(void)
 
 /*
  * gcc puts the rare parts of all functions together (".text.unlikely"). Nothing calls them, so they
- * lie between the same bounds. A function jumps to its own part there, and the others, which
- * nothing leads to, say nothing of it: it is followed without them.
+ * lie between the same bounds. A function jumps to its own part there. Nothing leads to the other
+ * parts, and they say nothing about this part, so it is followed without them.
  */
 static void test_rare_parts(void)
 {
@@ -370,8 +370,8 @@ static void test_rare_parts(void)
 }
 
 /*
- * Only a pointer leads to 1020, or a call. The call in its rare part never returns, which nothing
- * says, and another function's part stands after it.
+ * CALLED: a call leads to the function at 1020; else only a pointer does. The call in its rare part
+ * never returns, but nothing says so, and another function's part follows the call.
  */
 static void test_behind_rare_call(bool called)
 {

@@ -222,7 +222,7 @@ static void check_entry(const char *what, uint64_t entry, const void *program, s
 	cfi_destroy(cfi);
 }
 
-/* _start has no caller from its first instruction on, also if its FDE says so only later. */
+/* _start has no caller from its first instruction on, even if its FDE says so only later. */
 static void test_entry(void)
 {
 	static const uint8_t undefined[] = { 0x44, 0x07, 16 }, none[] = { 0x44 };

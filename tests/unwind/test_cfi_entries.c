@@ -241,7 +241,7 @@ static void test_hdr_outside(void)
 	free(bytes);
 }
 
-/* The letters of a section's last CIE have no end before the section's. */
+/* The letters of a section's last CIE do not end before the section ends. */
 static void test_endless_letters(void)
 {
 	struct cfi_bytes made = { .debug_frame = true };

@@ -133,7 +133,7 @@ static bool cursors_agree(const struct cursor *a, const struct cursor *b)
 	return true;
 }
 
-/* False: the two ways gave different results. */
+/* Returns false if the compiled table and libunwind gave different results. */
 static bool unwind_both(const struct process_images *process, const struct sample_vcpu *vcpu,
 			struct chain *chain)
 {

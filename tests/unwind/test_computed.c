@@ -140,7 +140,7 @@ static struct {
 	uint64_t words[32];
 } made;
 
-/* Entered recurse(), with ADDRESS as its return address. */
+/* Walks from the first instruction of recurse(), with the return address ADDRESS. */
 static void walk_from(const struct unwind_spaces *spaces, uint64_t address,
 		      struct unwind_stack *stack)
 {
@@ -202,7 +202,7 @@ static void test_return_address(struct image *image, uint64_t bias)
 	struct unwind_spaces spaces = { .user_whole = true };
 	struct space *space;
 
-	cfi_destroy(image->tables.cfi); /* from here on nothing but instructions tells */
+	cfi_destroy(image->tables.cfi); /* from here on only instructions tell the callers */
 	dwarf_destroy(image->tables.dwarf);
 	image->tables.cfi = NULL;
 	image->tables.dwarf = NULL;

@@ -18,7 +18,7 @@
 #define WORDS   2048
 #define LINK    (-1) /* the return address is in x30 */
 #define IN_LINK UINT64_C(0x20000)
-#define X20     22   /* in a cursor */
+#define X20     22   /* number of x20 in a cursor */
 
 static struct {
 	struct sample_vcpu vcpu;
@@ -29,7 +29,7 @@ static struct {
 struct made_code {
 	const uint32_t *words;
 	size_t size_bytes;
-	bool bounds; /* are known: all of it is one function */
+	bool bounds; /* the bounds are known: all of the code is one function */
 };
 #define CODE(words, bounds) ((struct made_code){ words, sizeof(words), bounds })
 
@@ -283,7 +283,10 @@ static void test_no_bounds(void)
 	computed_destroy(computed);
 }
 
-/* As main() of busybox: only a pointer leads to 6, and neither it nor the one before returns. */
+/*
+ * As main() of busybox: only a pointer leads to the function at 6, and neither this function nor
+ * the one before it returns.
+ */
 static void test_behind_call(void)
 {
 	static const uint32_t words[] = {
@@ -312,7 +315,7 @@ static void test_behind_call(void)
 
 /*
  * As __cxa_vec_delete2() of libstdc++: nothing leads to 10, a handler of exceptions. It runs in the
- * frame of 5, and not in that of the tail call before. Which of both it is, nothing shows.
+ * frame of 5, not in the frame of the tail call before. Nothing shows which of the two it is.
  */
 static void test_handler(void)
 {
