@@ -58,7 +58,7 @@ noinst_PROGRAMS += tests/recordings/record tests/recordings/workload tests/reade
 	tests/export/waits_lines
 
 # What tests/unwind/steps runs programs by.
-noinst_PROGRAMS += tests/unwind/step
+noinst_PROGRAMS += tests/unwind/step tests/unwind/step_arm64
 tests_unwind_step_SOURCES = tests/unwind/step.c tests/unwind/step_shadow.c tests/unwind/step_shadow.h
 
 # The server that tests/cli/push starts.
