@@ -16,8 +16,8 @@ struct modules;
 
 struct modules_counts {
 	size_t n;          /* modules that are known now */
-	size_t cut;        /* modules with incomplete symbols or tables */
-	size_t kept_bytes; /* size of the symbols of all modules */
+	size_t cut;        /* modules with incomplete symbols or tables, as far as they were read */
+	size_t kept_bytes; /* size of the symbols that were read */
 };
 
 /* GUEST and SPACE are borrowed. Modules are added to SPACE and removed from it. */
