@@ -131,10 +131,16 @@ static void test_runs(void)
 
 static void test_pauses(void)
 {
+	uint32_t number;
+
 	seen->paused_ns = 0;
 	check(starter_add_pause(&starter, 103, 9) && seen->paused_ns == 9, "a pause is counted");
 	check(!starter_add_pause(&starter, 99, 9) && seen->paused_ns == 9,
 	      "a pause of a domain that is not sampled is not");
+	starter_stop(&starter, 3);
+	check(!starter_add_pause(&starter, 0, 9) && seen->paused_ns == 9,
+	      "nor is one of domain 0, whose number a free run has");
+	check(!*start(103, &number) && number == 3, "the free run is used again");
 }
 
 /* --- what fails, and what is left ------------------------------------------------------------- */
