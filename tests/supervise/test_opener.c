@@ -39,7 +39,7 @@ static int sockets[2]; /* main's, the broker's */
  */
 static struct {
 	_Atomic pid_t pid, warden;
-	atomic_bool went_on;
+	atomic_bool went_on, late; /* late: late.folded is not opened yet */
 } * hung;
 
 static bool server_answers = true, opendir_fails, setresgid_fails;
@@ -75,6 +75,8 @@ int openat(int at, const char *name, int flags, ...)
 	va_start(arguments, flags);
 	mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
 	va_end(arguments);
+	while (hung->late && strcmp(name, "late.folded") == 0)
+		usleep(1000);
 	if (server_answers)
 		return (int)syscall(SYS_openat, at, name, flags, mode);
 	hung->warden = getppid();
@@ -189,15 +191,21 @@ static bool fails(const char *name)
 	return starts(OPENER_CREATE, name) && !answers_file(&failed) && failed && all_end();
 }
 
-/* An empty file of the user's, which main has named in vain. */
-static void test_remove_others(void)
+static void make_users_file(const char *path)
 {
-	const struct broker_request file = request_for(0, "user.folded");
-	int fd = open(file.text, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 
 	if (fd < 0 || (geteuid() == 0 && fchown(fd, opener.caller.uid, opener.caller.gid)))
 		abort();
 	close(fd);
+}
+
+/* An empty file of the user's, which main has named in vain. */
+static void test_remove_others(void)
+{
+	const struct broker_request file = request_for(0, "user.folded");
+
+	make_users_file(file.text);
 	check(fails("user.folded"), "a file that is there is not made");
 	check(!starts(OPENER_REMOVE, "user.folded") && there("user.folded"),
 	      "a file that was there before is not removed");
@@ -209,6 +217,25 @@ static void test_remove_others(void)
 	      "nor after main has opened it");
 	unlink(file.text);
 	unlink(request_for(0, "d.folded").text);
+}
+
+/* A file that was asked for before is made after the user's file was named in vain. */
+static void test_remove_late(void)
+{
+	const struct broker_request file = request_for(0, "user.folded");
+	bool failed;
+
+	make_users_file(file.text);
+	hung->late = true;
+	check(starts(OPENER_CREATE, "late.folded"), "a file is asked for, whose server is slow");
+	check(starts(OPENER_CREATE, "user.folded") && !answers_file(&failed) && failed,
+	      "meanwhile another is not made");
+	hung->late = false;
+	check(answers_file(&failed) && !failed && all_end(), "the first is made late");
+	check(!starts(OPENER_REMOVE, "user.folded") && there("user.folded"),
+	      "the one that was there is not removed");
+	unlink(file.text);
+	unlink(request_for(0, "late.folded").text);
 }
 
 /* Answers are larger than the socket's buffer: children wait until somebody reads. */
@@ -345,6 +372,8 @@ int main(void)
 		abort();
 	test_remove();
 	test_remove_others();
+	if (!is_sanitized)
+		test_remove_late();
 	test_children();
 	test_limit();
 	if (!is_sanitized)
