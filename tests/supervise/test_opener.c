@@ -282,6 +282,41 @@ static void test_limit(void)
 	      "the newest file is removed although the limit is reached");
 }
 
+/* All children are at work; the broker has another child, which has ended. */
+static void test_full(void)
+{
+	pid_t pids[OPENER_MAX_CHILDREN], other;
+
+	opener.n_files = 0;
+	for (unsigned i = 0; i <= OPENER_MAX_CHILDREN; i++) {
+		other = fork();
+		while (other == 0 && i < OPENER_MAX_CHILDREN)
+			pause();
+		if (other == 0)
+			_exit(0);
+		if (i < OPENER_MAX_CHILDREN)
+			pids[i] = opener.children[i] = other;
+	}
+	nap_ms(50);
+	check(!starts(OPENER_REPLACE, "h.folded"), "there is no child too many");
+	for (unsigned i = 0; i < OPENER_MAX_CHILDREN; i++)
+		kill(pids[i], SIGKILL);
+	check(all_end() && opens(OPENER_CREATE, "h.folded"), "then there is one again");
+	check(waitpid(other, NULL, 0) == other, "no child of others is reaped");
+	unlink(request_for(0, "h.folded").text);
+}
+
+/* Nothing tells whether a file was made. */
+static void test_no_memory(void)
+{
+	bool *memory = opener.has_created;
+
+	opener.has_created = MAP_FAILED;
+	check(!starts(OPENER_CREATE, "g.folded") && !starts(OPENER_REMOVE, "g.folded"),
+	      "without shared memory there is no child");
+	opener.has_created = memory;
+}
+
 /* A child that cannot give up the broker's rights, or have a warden, opens nothing. */
 static void test_no_rights(void)
 {
@@ -376,6 +411,8 @@ int main(void)
 		test_remove_late();
 	test_children();
 	test_limit();
+	test_full();
+	test_no_memory();
 	if (!is_sanitized)
 		test_no_rights();
 	test_gone();
