@@ -309,14 +309,17 @@ static void step_follow(const uint64_t before[N_STEP_REGISTERS])
 		step_push(sp, pc + sizeof(code), false);
 }
 
-/* The program is in a handler, which returns to a page that the emulator has made. */
+/*
+ * The program is in a handler, which returns to the first byte of a page that the emulator has made.
+ * Return addresses are looked up by the byte before.
+ */
 static void step_enter_handler(const uint64_t before[N_STEP_REGISTERS])
 {
 	uint64_t page = step.regs[REG_LINK] & ~UINT64_C(4095);
 
 	if (!space_find(step.space, page))
 		must(space_add(step.space, &(struct mapping){ .kind = MAPPING_ANONYMOUS,
-							      .start = page,
+							      .start = page - 4096,
 							      .end = page + 4096 }));
 	step_push(before[REG_STACK], before[REG_CODE], true);
 	step_push(step.regs[REG_STACK], step.regs[REG_LINK], false);
