@@ -84,12 +84,11 @@ static void opener_reap(struct opener *opener)
 /* Finds a free place for a child. OPENER_MAX_CHILDREN: there is none. */
 static unsigned opener_find_place(struct opener *opener)
 {
-	unsigned place = 0;
-
 	opener_reap(opener);
-	while (place < OPENER_MAX_CHILDREN && opener->children[place])
-		place++;
-	return place;
+	for (unsigned place = 0; place < OPENER_MAX_CHILDREN; place++)
+		if (!opener->children[place])
+			return place;
+	return OPENER_MAX_CHILDREN;
 }
 
 /* Whether PATH is the file that was created last. */
