@@ -67,7 +67,7 @@ enum unwind_step {
 /* --- cursor.c --------------------------------------------------------------------------------- */
 
 /* Starts at a vCPU's registers: all are known, and REG_PC is the next instruction. */
-void cursor_init(struct cursor *cursor, const struct sample_vcpu *vcpu); /* cursor_x86.c */
+void cursor_init(struct cursor *cursor, const struct sample_vcpu *vcpu); /* cursor_init.c */
 /* Sets cursor->piece to the first piece that has all of these bytes. Returns false if none has. */
 bool cursor_find_piece(struct cursor *cursor, uint64_t address, size_t size_bytes);
 /* The index of the piece that ADDRESS lies in or just after; -1 if there is none. */

@@ -22,7 +22,7 @@ static const uint8_t cursor_arm32_registers[N_REGISTERS_ARM32] = {
 };
 
 /* cursor_init() for a vCPU that runs 32-bit Arm code (registers_runs_arm32()). */
-void cursor_arm32_init(struct cursor *cursor, const struct sample_vcpu *vcpu);
+void cursor_arm32_init(struct cursor *cursor, const struct registers_arm64 *regs);
 
 /*
  * The words of Linux's struct pt_regs: r0 to r12, sp, lr, pc, CPSR, and the system call's original

@@ -19,17 +19,10 @@ void cursor_arm64_set(struct cursor *cursor, const uint64_t *saved)
 	cursor->interrupted = true;
 }
 
-void cursor_arm64_init(struct cursor *cursor, const struct sample_vcpu *vcpu)
+void cursor_arm64_init(struct cursor *cursor, const struct registers_arm64 *regs)
 {
-	const struct registers_arm64 *regs = &vcpu->regs.arm64;
 	uint64_t saved[PT_ARM64_PC + 1];
 
-	*cursor = (struct cursor){
-		.arch = ARCH_ARM64,
-		.word_bytes = sizeof(uint64_t),
-		.user = vcpu->user,
-		.vcpu = vcpu,
-	};
 	memcpy(saved, regs->x, sizeof(regs->x));
 	saved[PT_ARM64_SP] = registers_arm64_sp(regs);
 	saved[PT_ARM64_PC] = regs->pc;

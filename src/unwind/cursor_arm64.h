@@ -27,10 +27,10 @@ static const uint8_t cursor_arm64_registers[] = {
 _Static_assert(sizeof(cursor_arm64_registers) == 32, "x0 to x30, and sp");
 
 struct cursor;
-struct sample_vcpu;
+struct registers_arm64;
 
 /* cursor_init() for a vCPU of arm64. */
-void cursor_arm64_init(struct cursor *cursor, const struct sample_vcpu *vcpu);
+void cursor_arm64_init(struct cursor *cursor, const struct registers_arm64 *regs);
 
 /*
  * Moves the cursor to interrupted code. SAVED has x0 to x30, sp and pc, in the order of struct

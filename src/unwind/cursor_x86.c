@@ -4,8 +4,6 @@
 
 #include "unwind/cursor_x86.h"
 
-#include "unwind/cursor_arm32.h"
-#include "unwind/cursor_arm64.h"
 #include "xtop/base/registers_x86.h"
 
 /* Clears the registers' upper halves: they are undefined in 32-bit code (SDM vol. 1 §3.4.1.1). */
@@ -16,29 +14,15 @@ static void cursor_set_short(struct cursor *cursor)
 		cursor->regs[i] = (uint32_t)cursor->regs[i];
 }
 
-void cursor_init(struct cursor *cursor, const struct sample_vcpu *vcpu)
-{
-	const struct registers *regs = &vcpu->regs;
+_Static_assert(offsetof(struct registers, r15) == REG_R15 * sizeof(uint64_t) &&
+		       offsetof(struct registers, rip) == REG_RIP * sizeof(uint64_t),
+	       "a cursor has the registers in the order of struct registers");
 
-	if (registers_runs_arm32(regs)) {
-		cursor_arm32_init(cursor, vcpu);
-		return;
-	}
-	if (regs->arch == ARCH_ARM64) {
-		cursor_arm64_init(cursor, vcpu);
-		return;
-	}
-	*cursor = (struct cursor){
-		.regs = { regs->rax, regs->rbx, regs->rcx, regs->rdx, regs->rsi, regs->rdi,
-			  regs->rbp, regs->rsp, regs->r8, regs->r9, regs->r10, regs->r11, regs->r12,
-			  regs->r13, regs->r14, regs->r15, regs->rip },
-		.word_bytes = sizeof(uint64_t),
-		.known = CURSOR_KNOWS_ALL,
-		.interrupted = true,
-		.user = vcpu->user,
-		.vcpu = vcpu,
-	};
-	if (registers_word_bytes(regs, vcpu->user) == sizeof(uint32_t))
+void cursor_x86_init(struct cursor *cursor, const struct registers *regs)
+{
+	memcpy(cursor->regs, regs, N_UNWIND_REGISTERS * sizeof(cursor->regs[0]));
+	cursor->known = CURSOR_KNOWS_ALL;
+	if (cursor->word_bytes == sizeof(uint32_t))
 		cursor_set_short(cursor);
 }
 

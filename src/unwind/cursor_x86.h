@@ -12,6 +12,9 @@ enum iret_word { IRET_RIP, IRET_CS, IRET_RFLAGS, IRET_RSP, IRET_SS, N_IRET };
 
 #define CS_PRIVILEGE 3 /* bits of a code selector: 0 in a kernel, 3 in user code */
 
+/* cursor_init() for a vCPU of x86. */
+void cursor_x86_init(struct cursor *cursor, const struct registers *regs);
+
 /*
  * Sets all registers and `known` from SAVED, N_PT_REGS words of a struct pt_regs (registers_x86.h).
  */

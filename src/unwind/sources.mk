@@ -41,6 +41,7 @@ libxtop_a_SOURCES += \
 	src/unwind/cursor_arm32.h \
 	src/unwind/cursor_arm64.c \
 	src/unwind/cursor_arm64.h \
+	src/unwind/cursor_init.c \
 	src/unwind/cursor_x86.c \
 	src/unwind/cursor_x86.h \
 	src/unwind/disassemble_arm64.c \
