@@ -32,22 +32,11 @@ static void task_finder_refresh(struct task_finder *finder, uint64_t now_ns)
 	memory_refresh(finder->guest->memory);
 }
 
-/*
- * The page tables of the sampled process. In the middle of a task switch, the registers may have
- * the page tables of the other task, or on arm64 of no task (sample/stacks_arm64.c).
- */
-static struct memory_root task_finder_root(const struct sample_vcpu *vcpu)
-{
-	frame_t tables = sample_get_user_tables(vcpu);
-
-	return tables.value ? arch_root_at(&vcpu->regs, tables) : walk_root(&vcpu->regs);
-}
-
 /* Whether the sample was taken under the page tables that MM has now. */
 static bool task_finder_is_process(const struct task_finder *finder, const struct sample_vcpu *vcpu,
 				   uint64_t mm)
 {
-	return processes_has_mm_root(finder->processes, mm, task_finder_root(vcpu));
+	return processes_has_mm_root(finder->processes, mm, sample_get_user_root(vcpu));
 }
 
 /*
@@ -72,7 +61,7 @@ static const struct space *task_finder_user(struct task_finder *finder,
 	}
 	if (!*taskp || (*taskp)->kernel_thread)
 		return NULL;
-	return processes_find_past(finder->processes, task_finder_root(vcpu), (*taskp)->tgid);
+	return processes_find_past(finder->processes, sample_get_user_root(vcpu), (*taskp)->tgid);
 }
 
 /*
@@ -169,7 +158,7 @@ static bool task_finder_find_past(struct task_finder *finder, const struct sampl
 		return true;
 	*user = processes_find_space(finder->processes, parent, time_ns);
 	if (!task_finder_is_process(finder, vcpu, parent->mm) &&
-	    processes_has_root(finder->processes, task_finder_root(vcpu))) {
+	    processes_has_root(finder->processes, sample_get_user_root(vcpu))) {
 		*user = NULL; /* the kernel is about to switch to the process of these tables */
 		return true;
 	}

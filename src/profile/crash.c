@@ -179,7 +179,7 @@ static bool crash_begin_program(struct crash_work *work, const struct sample_vcp
 						  .stack = &work->stack,
 						  .space = task->user,
 						  .memory = memory,
-						  .root = runtimes_find_root(vcpu),
+						  .root = sample_get_user_root(vcpu),
 						  .thread_pointer = task->thread_pointer,
 						  .asleep = true, /* nothing was copied */
 						  .counts = &work->counts };

@@ -593,7 +593,7 @@ static void fold_begin_program(struct fold *fold, const struct sample_vcpu *vcpu
 						  .stack = &fold->stack,
 						  .space = fold->user,
 						  .memory = memory,
-						  .root = runtimes_find_root(vcpu),
+						  .root = sample_get_user_root(vcpu),
 						  .time_ns = fold->time_ns,
 						  .tgid = fold->task.tgid,
 						  .thread_pointer = fold->task.thread_pointer,

@@ -174,15 +174,6 @@ static void runtimes_update(struct runtimes *runtimes, struct runtimes_process *
 	sample->counts->recipes++;
 }
 
-struct memory_root runtimes_find_root(const struct sample_vcpu *vcpu)
-{
-	struct memory_root root = walk_root(&vcpu->regs);
-
-	if (sample_get_user_tables(vcpu).value)
-		root.cr3 = sample_get_user_space(vcpu);
-	return root;
-}
-
 bool runtimes_begin(struct runtimes *runtimes, const struct runtimes_sample *sample)
 {
 	struct runtimes_process *process = runtimes_find_process(runtimes, sample);

@@ -32,7 +32,7 @@ struct runtimes_sample {
 	const struct unwind_stack *stack; /* the frames of the vCPU's stack */
 	const struct space *space; /* the process's code */
 	struct memory *memory;
-	struct memory_root root; /* runtimes_find_root() */
+	struct memory_root root; /* sample_get_user_root() */
 	uint64_t time_ns;
 	uint64_t thread_pointer;        /* 0: not known */
 	uint32_t tgid;                  /* the process's number; 0: not known */
@@ -55,8 +55,6 @@ struct program_stack {
 	uint64_t loop; /* an address in the interpreter's loop; 0: the loop has a symbol */
 };
 
-/* The page tables of the vCPU's user code. */
-struct memory_root runtimes_find_root(const struct sample_vcpu *vcpu);
 /*
  * Finds whether the process of SAMPLE runs an interpreted program. SAMPLE lives until the last call
  * about it. Its stack need not be walked yet.

@@ -190,6 +190,25 @@ static void test_code_frame(void)
 		  "kernel code has the frame of the user's tables");
 	check_u64(sample_get_user_space(&vcpu), 0x123456789a000ULL,
 		  "the user space of kernel code: the tables of the frame");
+	check_u64(sample_get_user_root(&vcpu).cr3, 0x123456789a000ULL,
+		  "the user root of kernel code: the tables of the frame");
+}
+
+static void test_user_root(void)
+{
+	struct sample_vcpu vcpu = { .user = 1,
+				    .regs = { .arch = ARCH_ARM64,
+					      .arm64 = { .tcr = 16, .ttbr0 = 0x5000 } } };
+	struct memory_root user = sample_get_user_root(&vcpu), kernel;
+
+	check(user.arm64.table0 == 0x5000 && user.arm64.size0 == 16,
+	      "the user root of user code: the tables of the registers");
+	vcpu.user = 0;
+	sample_set_frame(&vcpu, FRAME(7));
+	kernel = sample_get_user_root(&vcpu);
+	check_u64(kernel.arm64.table0, 0x7000, "arm64: the user's tables are those of the frame");
+	kernel.arm64.table0 = user.arm64.table0;
+	check(!memcmp(&kernel, &user, sizeof(user)), "arm64: the size of the user's half stays");
 }
 
 /* As many pieces as there can be, and one linked piece more. */
@@ -266,6 +285,7 @@ int main(void)
 	test_rules();
 	test_extent();
 	test_code_frame();
+	test_user_root();
 	test_links();
 	test_limit();
 	test_damage();

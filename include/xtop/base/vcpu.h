@@ -105,6 +105,16 @@ static inline uint64_t root_space(struct memory_root root)
 	return root_is_arm(root) ? root.arm64.table0 : root.cr3;
 }
 
+/* ROOT with another top table for user code. */
+static inline struct memory_root root_with_table(struct memory_root root, uint64_t table)
+{
+	if (root_is_arm(root))
+		root.arm64.table0 = table;
+	else
+		root.cr3 = table;
+	return root;
+}
+
 /* Whether the vCPU is an arm64 vCPU with a 32-bit kernel. */
 static inline bool registers_is_arm32(const struct registers *regs)
 {

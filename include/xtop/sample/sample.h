@@ -131,6 +131,15 @@ static inline uint64_t sample_get_user_space(const struct sample_vcpu *vcpu)
 	return tables.value ? tables.value << GUEST_PAGE_SHIFT : registers_space(&vcpu->regs);
 }
 
+/* The page tables of the user stacks. */
+static inline struct memory_root sample_get_user_root(const struct sample_vcpu *vcpu)
+{
+	frame_t tables = sample_get_user_tables(vcpu);
+	struct memory_root root = walk_root(&vcpu->regs);
+
+	return tables.value ? root_with_table(root, tables.value << GUEST_PAGE_SHIFT) : root;
+}
+
 /*
  * Kinds of pieces. A vCPU's pieces come in this order: at most one STACK_FIRST, at most
  * SAMPLE_MAX_LINKS STACK_LINKED, at most one of each other kind. In user mode STACK_FIRST is the

@@ -61,12 +61,6 @@ bool arch_read_root(const struct linux_guest *guest, uint64_t address, struct me
 					: arch_x86_read_root(guest, address, root);
 }
 
-struct memory_root arch_root_at(const struct registers *regs, frame_t frame)
-{
-	return regs->arch == ARCH_ARM64 ? arch_arm64_root_at(regs, frame)
-					: arch_x86_root_at(regs, frame);
-}
-
 uint32_t arch_stack_bytes(const struct linux_guest *guest)
 {
 	if (guest->root.width == ROOT_ARM32)

@@ -66,8 +66,6 @@ uint64_t arch_find_vmemmap(struct memory_root root, const char *release);
  * false and leaves *ROOT untouched if ADDRESS is not mapped.
  */
 bool arch_read_root(const struct linux_guest *guest, uint64_t address, struct memory_root *root);
-/* Page tables of the kind that a vCPU with REGS uses, with the top table in FRAME. */
-struct memory_root arch_root_at(const struct registers *regs, frame_t frame);
 /* Size of a task's kernel stack. */
 uint32_t arch_stack_bytes(const struct linux_guest *guest);
 /*
@@ -84,7 +82,6 @@ struct memory_root arch_x86_kernel_tables(struct memory_root root);
 bool arch_x86_find_kernel_root(const struct linux_guest *guest, struct memory_root *root);
 bool arch_x86_read_root(const struct linux_guest *guest, uint64_t address,
 			struct memory_root *root);
-struct memory_root arch_x86_root_at(const struct registers *regs, frame_t frame);
 bool arch_x86_is_same_process(struct memory_root own, struct memory_root root, bool may_isolate);
 uint64_t arch_x86_vmemmap(struct memory_root root);
 uint32_t arch_x86_stack_bytes(const struct linux_guest *guest);
@@ -94,7 +91,6 @@ unsigned arch_arm64_page_shift(struct memory_root root);
 struct memory_root arch_arm64_kernel_tables(struct memory_root root);
 bool arch_arm64_read_root(const struct linux_guest *guest, uint64_t address,
 			  struct memory_root *root);
-struct memory_root arch_arm64_root_at(const struct registers *regs, frame_t frame);
 bool arch_arm64_is_same_process(struct memory_root a, struct memory_root b);
 uint64_t arch_arm64_find_vmemmap(struct memory_root root, const char *release);
 uint32_t arch_arm64_stack_bytes(const struct linux_guest *guest);

@@ -105,14 +105,6 @@ bool arch_arm64_read_root(const struct linux_guest *guest, uint64_t address,
 	return true;
 }
 
-struct memory_root arch_arm64_root_at(const struct registers *regs, frame_t frame)
-{
-	struct memory_root root = walk_root(regs);
-
-	root.arm64.table0 = frame.value << GUEST_PAGE_SHIFT;
-	return root;
-}
-
 bool arch_arm64_is_same_process(struct memory_root a, struct memory_root b)
 {
 	return !((a.arm64.table0 ^ b.arm64.table0) & ~ROOT_ARM64_CNP);

@@ -110,14 +110,6 @@ bool arch_x86_find_kernel_root(const struct linux_guest *guest, struct memory_ro
 	return tables && arch_x86_read_root(guest, tables, root);
 }
 
-struct memory_root arch_x86_root_at(const struct registers *regs, frame_t frame)
-{
-	struct memory_root root = walk_root(regs);
-
-	root.cr3 = frame.value << GUEST_PAGE_SHIFT;
-	return root;
-}
-
 bool arch_x86_is_same_process(struct memory_root own, struct memory_root root, bool may_isolate)
 {
 	uint64_t bits = own.width == WIDTH_32_PAE ? CR3_PAE_TABLE : CR3_TABLE_MASK;
