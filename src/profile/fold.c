@@ -284,29 +284,28 @@ static void fold_measure(const struct fold *fold, size_t n)
 
 /* Reads the code of FRAME, the function that the sample ended in. */
 static void fold_read_code(struct fold *fold, const struct sample_vcpu *vcpu, uint32_t frame,
-			   enum name_quality quality)
+			   const struct name_answer *answer)
 {
 	const struct unwind_frame *innermost = &fold->stack.frames[0];
 	struct os *os = fold->settings.os;
 	bool user = innermost->flags & FRAME_USER;
+	struct memory_root root;
 	struct seen_sample sample = {
 		.frame = frame,
-		.quality = quality,
+		.name = answer,
+		.address = innermost->address,
+		.page = sample_get_code_frame(vcpu),
+		.time_ns = fold->time_ns,
 		.kernel = !user,
 		.word_bytes = registers_word_bytes(&vcpu->regs, user),
-		.address = innermost->address,
-		.time_ns = fold->time_ns,
-		.space = user ? fold->user : fold->kernel,
 		.memory = os ? os_get_memory(os) : NULL,
-		.root = walk_root(&vcpu->regs),
 	};
 
 	if (!sample.memory)
 		return;
-	if (!user)
-		os_get_kernel_root(os, &sample.root);
-	else
-		sample.page = sample_get_code_frame(vcpu);
+	if (user || !os_get_kernel_root(os, &root))
+		root = walk_root(&vcpu->regs);
+	sample.root = root;
 	seen_code_add(fold->settings.code, &sample);
 }
 
@@ -325,7 +324,7 @@ static void fold_count_address(struct fold *fold, const struct sample_vcpu *vcpu
 		return;
 	addresses_add(fold->settings.addresses, frame, answer->distance, fold->time_ns,
 		      fold->ticks);
-	fold_read_code(fold, vcpu, frame, answer->quality);
+	fold_read_code(fold, vcpu, frame, answer);
 }
 
 /* --- interpreted programs --------------------------------------------------------------------- */

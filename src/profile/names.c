@@ -202,20 +202,36 @@ void names_reset_places(struct names *names)
 /* --- names without a symbol ------------------------------------------------------------------- */
 
 /* Names the two functions that a program's entry leads to. False: START is another function's. */
-static bool names_fill_beginning(struct names *names, struct name_slot *slot,
-				 const struct mapping *mapping, uint64_t start)
+static bool names_fill_beginning(struct names *names, struct name_answer *answer, uint64_t start)
 {
-	const struct image *image = mapping->image;
+	const struct image *image = answer->mapping->image;
 	struct symtab_entry entry = { .start = start };
 
 	if (!image->main || (start != image->main && start != image->entry))
 		return false;
 	entry.name = start == image->main ? "main" : "_start";
-	slot->answer.quality = NAME_SYMBOL;
-	slot->answer.distance = (uint32_t)(slot->address - mapping->bias - start);
-	slot->answer.frame =
-		names_intern_symbol(names, slot->answer.kind, &entry, mapping->image, start);
+	answer->quality = NAME_SYMBOL;
+	answer->frame = names_intern_symbol(names, answer->kind, &entry, image, start);
 	return true;
+}
+
+/*
+ * Returns where the function at ADDRESS, an address of the image, begins, as far as unwind tables
+ * tell.
+ */
+static uint64_t names_guess_function(struct name_answer *answer, uint64_t address)
+{
+	uint64_t start = address, end, low, high;
+	const struct unwind_tables *tables =
+		image_tables(answer->mapping->image, address, &low, &high);
+
+	answer->quality = NAME_OFFSET;
+	if (unwind_tables_guess_function(tables, address, &start, &end)) {
+		answer->quality = NAME_FUNCTION;
+		answer->size_bytes = (uint32_t)(end - start);
+	}
+	answer->distance = (uint32_t)(address - start);
+	return start;
 }
 
 /*
@@ -223,23 +239,20 @@ static bool names_fill_beginning(struct names *names, struct name_slot *slot,
  * The place is where the function begins, so all its addresses are one frame. If nothing tells
  * where it begins, the address itself is the place.
  */
-static void names_fill_offset(struct names *names, struct name_slot *slot,
-			      const struct mapping *mapping)
+static void names_fill_offset(struct names *names, struct name_slot *slot)
 {
 	struct name_answer *answer = &slot->answer;
+	const struct mapping *mapping = answer->mapping;
 	struct image *image = mapping->image;
-	uint64_t address = slot->address - mapping->bias, start = address, end, offset, low, high;
+	uint64_t address = slot->address - mapping->bias;
+	uint64_t start = names_guess_function(answer, address), offset;
 	char name[FRAME_MODULE_BYTES + 20], build_id[BUILD_ID_TEXT_BYTES];
 	const struct frame_file file = { .path = image->path ? image->path : "",
 					 .build_id = build_id,
 					 .package = image->package ? image->package : "",
 					 .incomplete = image_is_incomplete(image) };
 
-	answer->quality = unwind_tables_guess_function(image_tables(image, address, &low, &high),
-						       address, &start, &end)
-				  ? NAME_FUNCTION
-				  : NAME_OFFSET;
-	if (names_fill_beginning(names, slot, mapping, start))
+	if (names_fill_beginning(names, answer, start))
 		return;
 	offset = start + mapping->bias - mapping->start + mapping->file_offset;
 	snprintf(name, sizeof(name), "%s+0x%llx", image->name, (unsigned long long)offset);
@@ -248,10 +261,8 @@ static void names_fill_offset(struct names *names, struct name_slot *slot,
 	answer->frame = frames_intern_function(
 		names->frames, &(struct frame_function){ answer->kind, name, image->name, offset,
 							 &image->build_id, &file });
-	if (answer->quality == NAME_FUNCTION && answer->frame >= N_FRAME_IDS) {
+	if (answer->quality == NAME_FUNCTION && answer->frame >= N_FRAME_IDS)
 		slot->places = names_find_or_add_places(names, answer->frame);
-		answer->distance = (uint32_t)(address - start);
-	}
 	names_remember(names, answer->frame, image, address, answer->distance);
 }
 
@@ -277,17 +288,17 @@ static enum unknown_cause names_cause(const struct space *space, const struct ma
 	return image_is_incomplete(mapping->image) ? UNKNOWN_NOT_PRESENT : UNKNOWN_BETWEEN;
 }
 
-static void names_fill_unnamed(struct names *names, struct name_slot *slot,
-			       const struct mapping *mapping, bool by_offset)
+static void names_fill_unnamed(struct names *names, struct name_slot *slot, bool by_offset)
 {
 	struct name_answer *answer = &slot->answer;
+	const struct mapping *mapping = answer->mapping;
 
 	answer->quality = NAME_UNKNOWN;
 	if (mapping && mapping->kind == MAPPING_ANONYMOUS) {
 		answer->quality = NAME_OFFSET;
 		answer->frame = frames_intern(names->frames, answer->kind, "[jit]", "", 0);
 	} else if (mapping && mapping->image && by_offset) {
-		names_fill_offset(names, slot, mapping);
+		names_fill_offset(names, slot);
 	} else {
 		const struct image *image = mapping ? mapping->image : NULL;
 
@@ -302,30 +313,37 @@ static void names_fill_unnamed(struct names *names, struct name_slot *slot,
 
 /* --- names ------------------------------------------------------------------------------------ */
 
+static void names_fill_symbol(struct names *names, struct name_slot *slot,
+			      const struct symtab_entry *entry)
+{
+	struct name_answer *answer = &slot->answer;
+	uint64_t bias = answer->mapping->bias;
+	struct image *image = answer->mapping->image;
+
+	answer->quality = NAME_SYMBOL;
+	answer->distance = (uint32_t)(slot->address - entry->start);
+	answer->size_bytes = (uint32_t)(entry->end - entry->start);
+	answer->frame = names_intern_symbol(names, answer->kind, entry, image, entry->start - bias);
+	image->wants_lines |= !image->lines;
+	if (image->lines && answer->frame >= N_FRAME_IDS)
+		answer->frame = frames_intern_line(names->frames, answer->frame, image->lines,
+						   image->lines_by_symbol ? answer->distance
+									  : slot->address - bias);
+}
+
 /* Not inlined: so a look-up that finds its slot filled, as most do, saves no registers. */
 static __attribute__((noinline)) void names_fill(struct names *names, struct name_slot *slot,
 						 const struct space *space, bool by_offset)
 {
-	const struct mapping *mapping = NULL;
 	struct name_answer *answer = &slot->answer;
 	struct symtab_entry entry;
 
-	if (!space || !space_find_symbol(space, slot->address, &entry, &mapping)) {
-		answer->cause = names_cause(space, mapping, slot->address, by_offset);
-		names_fill_unnamed(names, slot, mapping, by_offset);
+	if (space && space_find_symbol(space, slot->address, &entry, &answer->mapping)) {
+		names_fill_symbol(names, slot, &entry);
 		return;
 	}
-	answer->quality = NAME_SYMBOL;
-	answer->distance = (uint32_t)(slot->address - entry.start);
-	answer->frame = names_intern_symbol(names, answer->kind, &entry, mapping->image,
-					    entry.start - mapping->bias);
-	mapping->image->wants_lines |= !mapping->image->lines;
-	if (mapping->image->lines && answer->frame >= N_FRAME_IDS)
-		answer->frame = frames_intern_line(names->frames, answer->frame,
-						   mapping->image->lines,
-						   mapping->image->lines_by_symbol
-							   ? answer->distance
-							   : slot->address - mapping->bias);
+	answer->cause = names_cause(space, answer->mapping, slot->address, by_offset);
+	names_fill_unnamed(names, slot, by_offset);
 }
 
 const struct name_answer *names_find(struct names *names, const struct space *space,

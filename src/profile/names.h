@@ -34,8 +34,10 @@ enum name_quality {
 };
 
 struct name_answer {
+	const struct mapping *mapping; /* NULL: none. Lives until the space changes. */
 	uint32_t frame;
 	uint32_t distance; /* bytes from the function's start; 0 also if the start is not known */
+	uint32_t size_bytes; /* the function's size; 0: where it begins and ends is not known */
 	enum name_quality quality : 8;
 	enum unknown_cause cause : 8; /* why there is no symbol, unless NAME_SYMBOL */
 	enum frame_kind kind : 8;     /* FRAME's kind */

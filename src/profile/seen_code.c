@@ -119,37 +119,20 @@ static struct seen_function *seen_insert(struct seen_code *seen, uint32_t frame)
 
 /* Where the function of a sample lies in the guest. */
 struct seen_bounds {
-	uint64_t start, end;
-	const struct mapping *mapping; /* NULL: none */
-	bool unknown;
+	uint64_t start, size_bytes;
 };
 
 static struct seen_bounds seen_find_bounds(const struct seen_sample *sample)
 {
-	struct seen_bounds bounds = { .start = sample->address,
-				      .end = sample->address + SEEN_CODE_UNBOUNDED,
-				      .unknown = true };
-	struct symtab_entry entry;
-	uint64_t start, end, low, high;
+	uint64_t start = sample->address, size_bytes = SEEN_CODE_UNBOUNDED;
 
-	if (bounds.end < bounds.start)
-		bounds.end = UINT64_MAX;
-	if (!sample->space)
-		return bounds;
-	if (space_find_symbol(sample->space, sample->address, &entry, &bounds.mapping)) {
-		bounds.start = entry.start;
-		bounds.end = entry.end;
-		bounds.unknown = false;
-	} else if (sample->quality <= NAME_FUNCTION && bounds.mapping && bounds.mapping->image &&
-		   unwind_tables_guess_function(
-			   image_tables(bounds.mapping->image,
-					sample->address - bounds.mapping->bias, &low, &high),
-			   sample->address - bounds.mapping->bias, &start, &end)) {
-		bounds.start = start + bounds.mapping->bias;
-		bounds.end = end + bounds.mapping->bias;
-		bounds.unknown = false;
+	if (sample->name->size_bytes) {
+		start -= sample->name->distance;
+		size_bytes = sample->name->size_bytes;
 	}
-	return bounds;
+	if (size_bytes > UINT64_MAX - start)
+		size_bytes = UINT64_MAX - start;
+	return (struct seen_bounds){ start, size_bytes };
 }
 
 static unsigned seen_pages(uint64_t start, uint64_t size_bytes)
@@ -196,13 +179,12 @@ bool seen_has_any(const struct seen_function *function)
 }
 
 /*
- * Makes room for the code from START to END, and keeps what was read if the size is the same.
+ * Makes room for the SIZE_BYTES of code at START, and keeps what was read if the size is the same.
  * False: out of memory.
  */
 static bool seen_resize(struct seen_code *seen, struct seen_function *function, uint64_t start,
-			uint64_t end)
+			uint64_t size_bytes)
 {
-	uint64_t size_bytes = end - start;
 	uint32_t n_bytes =
 		size_bytes < ANNOTATION_MAX_BYTES ? (uint32_t)size_bytes : ANNOTATION_MAX_BYTES;
 	bool same_pages = (function->start & GUEST_PAGE_MASK) == (start & GUEST_PAGE_MASK);
@@ -262,21 +244,20 @@ static struct seen_function *seen_prepare(struct seen_code *seen, const struct s
 					  struct seen_function *function)
 {
 	struct seen_bounds bounds = seen_find_bounds(sample);
-	uint64_t size_bytes = bounds.end - bounds.start;
+	uint64_t n_bytes = bounds.size_bytes < ANNOTATION_MAX_BYTES ? bounds.size_bytes
+								    : ANNOTATION_MAX_BYTES;
 
-	if (bounds.end <= bounds.start)
+	if (!n_bytes)
 		return NULL;
-	if (size_bytes > ANNOTATION_MAX_BYTES)
-		size_bytes = ANNOTATION_MAX_BYTES;
-	if (!seen_count_pages(seen, sample->time_ns, seen_pages(bounds.start, size_bytes)) ||
+	if (!seen_count_pages(seen, sample->time_ns, seen_pages(bounds.start, n_bytes)) ||
 	    !seen_is_valid(sample))
 		return NULL;
 	if (!function)
 		function = seen_insert(seen, sample->frame);
-	if (!function || !seen_resize(seen, function, bounds.start, bounds.end))
+	if (!function || !seen_resize(seen, function, bounds.start, bounds.size_bytes))
 		return NULL;
-	function->no_bounds = bounds.unknown;
-	seen_set_place(function, bounds.mapping);
+	function->no_bounds = !sample->name->size_bytes;
+	seen_set_place(function, sample->name->mapping);
 	return function;
 }
 
@@ -338,8 +319,7 @@ struct seen_function *seen_read_called(struct seen_code *seen, uint32_t frame,
 		return NULL;
 	from = *caller; /* inserting may move or drop the caller */
 	function = seen_insert(seen, frame);
-	if (!function ||
-	    !seen_resize(seen, function, call->address, call->address + call->size_bytes))
+	if (!function || !seen_resize(seen, function, call->address, call->size_bytes))
 		return NULL;
 	function->kernel = from.kernel;
 	function->word_bytes = from.word_bytes;

@@ -5,7 +5,7 @@
  * user asks for it, even if the process has ended, and it is in a recording. Code changes (static
  * keys, alternatives, JIT), so it is read again now and then.
  *
- *   sample ─► seen_code_add() ─► bounds of the function ─► memory_read(), page by page
+ *   sample ─► seen_code_add() ─► the function's bounds (names.h) ─► memory_read(), page by page
  *   user   ─► seen_code_build() ─► struct annotation without counts
  *
  * When to read depends on samples and their times alone, so a replay reads what the run read. When
@@ -30,15 +30,14 @@ struct seen_code;
 /* One sample's innermost address. */
 struct seen_sample {
 	uint32_t frame;
-	enum name_quality quality; /* what FRAME's name tells */
+	const struct name_answer *name; /* the answer for ADDRESS */
+	uint64_t address;
+	frame_t page;       /* ADDRESS's page while the guest stood still; 0: not known */
+	uint64_t time_ns;
 	bool kernel;
 	uint8_t word_bytes; /* the code's width: registers_word_bytes() */
-	uint64_t address;
-	uint64_t time_ns;
-	const struct space *space;  /* where ADDRESS is; NULL: nothing is known */
 	struct memory *memory;
 	struct memory_root root;
-	frame_t page;               /* ADDRESS's page while the guest stood still; 0: not known */
 };
 
 struct xtop_error *seen_code_create(struct seen_code **seenp);

@@ -171,6 +171,7 @@ static void check_beginnings(const struct space *space, struct image *image)
 	answer = names_find(names, space, CODE + 0x1bf, FRAME_KIND_USERLAND, true, 1);
 	check_string(text_of(answer->frame), "main", "main() needs no symbol");
 	check(answer->quality == NAME_SYMBOL && answer->distance == 0x3f, "a name, and a place in it");
+	check_u64(answer->size_bytes, 0x40, "a name without a symbol has the size that tables tell");
 	check_string(text_of(find(space, CODE + 0x104)), "_start", "_start() needs no symbol");
 	check_string(text_of(find(space, CODE + 0x140)), "libx.so+0x1140", "other code does");
 	end();
@@ -207,6 +208,9 @@ static void test_functions(void)
 	frame = answer->frame;
 	check_string(text_of(frame), "libx.so+0x1100", "the place where the function begins");
 	check(answer->quality == NAME_FUNCTION, "a function without a name");
+	check(answer->distance == 0x3f && answer->size_bytes == 0x40,
+	      "a function without a name has its bounds");
+	check(answer->mapping && answer->mapping->image == image, "a name has its file");
 	check(find(space, CODE + 0x100) == frame && find(space, CODE + 0x120) == frame,
 	      "all addresses of an unnamed function have one frame");
 	check_string(text_of(find(space, CODE + 0x1bf)), "libx.so+0x1180",
@@ -214,7 +218,7 @@ static void test_functions(void)
 	answer = names_find(names, space, CODE + 0x140, FRAME_KIND_USERLAND, true, 1);
 	frame = answer->frame;
 	check_string(text_of(frame), "libx.so+0x1140", "after a function: the address itself");
-	check(answer->quality == NAME_OFFSET, "no function is known there");
+	check(answer->quality == NAME_OFFSET && !answer->size_bytes, "no function is known there");
 	check_places(space);
 	end();
 	check_beginnings(space, image);

@@ -20,6 +20,7 @@ static struct made_memory *made;
 static struct memory_root root;
 static struct frames *frames;
 static struct space *space;
+static struct names *names;
 static struct seen_code *seen;
 
 static const uint8_t call[] = { 0xe8, 0xfb, 0x10, 0, 0 }; /* a call of CALLED, at CODE */
@@ -32,6 +33,7 @@ static void open_guest(uint64_t size_bytes)
 	root = made_root(made);
 	must(frames_create(NULL, &frames));
 	must(space_create(&space));
+	must(names_create(frames, &names));
 	must(seen_code_create(&seen));
 	must(image_create("program", &image));
 	must(symtab_create(&image->symtab));
@@ -56,6 +58,7 @@ static void open_guest(uint64_t size_bytes)
 static void close_guest(void)
 {
 	seen_code_destroy(seen);
+	names_destroy(names);
 	space_destroy(space);
 	frames_destroy(frames);
 	made_destroy(made);
@@ -71,11 +74,11 @@ static struct registers registers; /* the sampled vCPU's, as far as they tell ho
 static void sample(uint64_t time_ns, frame_t page)
 {
 	const struct seen_sample sample = { .frame = frame_of("f", CODE),
-					    .quality = NAME_SYMBOL,
+					    .name = names_find(names, space, CODE + 8,
+							       FRAME_KIND_USERLAND, true, 1),
 					    .word_bytes = registers_word_bytes(&registers, true),
 					    .address = CODE + 8,
 					    .time_ns = time_ns,
-					    .space = space,
 					    .memory = made_memory(made),
 					    .root = root,
 					    .page = page };
@@ -215,7 +218,7 @@ static void test_room(void)
 	made_put(made, root, CODE, call, sizeof(call));
 	for (uint64_t i = 0; i < 3 * SEEN_CODE_MAX_FUNCTIONS; i++) {
 		char name[32];
-		struct seen_sample sample = { .quality = NAME_OFFSET,
+		struct seen_sample sample = { .name = &(struct name_answer){ 0 },
 					      .address = CODE,
 					      .time_ns = (i + 1) * SECOND / 100,
 					      .memory = made_memory(made),
