@@ -279,7 +279,7 @@ void os_update(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns)
 {
 	uint64_t space;
 
-	if (!os->guest.memory || now_ns < os->next_ns)
+	if (!os->guest.memory || now_ns < os->next_ns || !sample_has_registers(vcpu))
 		return;
 	space = registers_space(&vcpu->regs);
 	if (os_has_looked(os, space, now_ns))

@@ -21,8 +21,9 @@ _Static_assert(N_UNWIND_BYS <= 8, "found_by has a byte for each frame");
 /*
  * Finds the address spaces of the kernel and of the process. Where no known system runs, or nobody
  * looks inside the guest, the files of -k name all code: the kernel's and that of the only program.
+ * False: the sample was taken too early (os_is_early()).
  */
-static void fold_find_spaces(struct fold *fold, const struct sample_vcpu *vcpu)
+static bool fold_find_spaces(struct fold *fold, const struct sample_vcpu *vcpu)
 {
 	const struct space *given = symbols_space(fold->settings.symbols);
 	struct os *os = fold->settings.os;
@@ -31,14 +32,15 @@ static void fold_find_spaces(struct fold *fold, const struct sample_vcpu *vcpu)
 	fold->user_whole = false;
 	fold->task = (struct os_task){ 0 };
 	if (!os)
-		return;
+		return true;
 	os_update(os, vcpu, fold->time_ns);
-	if (!os_is_known(os))
-		return;
+	if (!os_is_known(os) || vcpu->state < VCPU_RUNNABLE)
+		return true;
 	os_find_task(os, vcpu, fold->time_ns, &fold->task);
 	fold->kernel = os_get_kernel(os);
 	fold->user = fold->task.user;
 	fold->user_whole = fold->task.user;
+	return !os_is_early(os, vcpu, fold->time_ns);
 }
 
 /*
@@ -639,11 +641,6 @@ static bool fold_add_busy(struct fold *fold, const struct sample_vcpu *vcpu)
 	struct snapshot_vcpu *states = &fold->vcpus[vcpu->vcpu];
 	struct resolver_counts *counts = &fold->counts;
 
-	fold_find_spaces(fold, vcpu);
-	if (fold->settings.os && os_is_early(fold->settings.os, vcpu, fold->time_ns)) {
-		counts->early++;
-		return true;
-	}
 	fold_begin_program(fold, vcpu, false);
 	fold_unwind(fold, vcpu);
 	if (work_is_over(fold->settings.work))
@@ -666,18 +663,20 @@ static bool fold_add_busy(struct fold *fold, const struct sample_vcpu *vcpu)
 	return true;
 }
 
-bool fold_add(struct fold *fold, const struct sample *sample, const struct sample_vcpu *vcpu)
+bool fold_add(struct fold *fold, const struct sample_vcpu *vcpu, uint64_t time_ns, double ticks)
 {
 	if (vcpu->vcpu >= fold->n_vcpus)
 		fold->n_vcpus = vcpu->vcpu + 1U;
 	fold->walked_whole = false;
 	fold->n_frames = 0;
-	fold->time_ns = sample->time_ns;
-	fold->ticks = (double)sample_get_weight(sample, vcpu) / SAMPLE_WEIGHT_TICK;
+	fold->time_ns = time_ns;
+	fold->ticks = ticks;
+	if (!fold_find_spaces(fold, vcpu)) {
+		fold->counts.early++;
+		return true;
+	}
 	if (vcpu->state >= VCPU_RUNNABLE)
 		return fold_add_busy(fold, vcpu);
-	if (fold->settings.os && sample_has_registers(vcpu))
-		os_update(fold->settings.os, vcpu, fold->time_ns);
 	fold_count_state(fold, &fold->vcpus[vcpu->vcpu], vcpu->state);
 	return true;
 }

@@ -73,11 +73,11 @@ struct fold {
 };
 
 /*
- * Adds VCPU, which belongs to SAMPLE. False: the thread's work was over before the end of the walk
- * (work.h). Then guest memory could no longer be read and the stack may be wrong, so nothing
- * was added.
+ * Adds VCPU, which was sampled at TIME_NS and stands for TICKS. False: the thread's work was over
+ * before the end of the walk (work.h). Then guest memory could no longer be read and the stack may
+ * be wrong, so nothing was added.
  */
-bool fold_add(struct fold *fold, const struct sample *sample, const struct sample_vcpu *vcpu);
+bool fold_add(struct fold *fold, const struct sample_vcpu *vcpu, uint64_t time_ns, double ticks);
 /*
  * Names the stack of TASK, which does not run. VCPU has its registers and stacks as TASK left its
  * CPU. Writes the frames to fold->frames, outermost first, and returns how many there are. Adds

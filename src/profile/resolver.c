@@ -377,12 +377,15 @@ static void resolver_add_sample(struct resolver *resolver, const struct sample *
 		resolver_read_clocks(resolver);
 	}
 	resolver->needs.n_vcpus = 0;
-	for (i = 0; i < sample->n_vcpus && fold_add(&resolver->fold, sample, vcpu); i++) {
+	for (i = 0; i < sample->n_vcpus; i++, vcpu = sample_next_vcpu(vcpu)) {
+		double ticks = (double)sample_get_weight(sample, vcpu) / SAMPLE_WEIGHT_TICK;
+
+		if (!fold_add(&resolver->fold, vcpu, sample->time_ns, ticks))
+			break;
 		if (resolver->waits)
 			waits_update_vcpu(resolver->waits, &resolver->fold, vcpu);
 		resolver_note_vcpu(resolver, vcpu);
 		recording_needs_add(&resolver->needs, fold_get_reached(&resolver->fold));
-		vcpu = sample_next_vcpu(vcpu);
 	}
 	if (i < sample->n_vcpus)
 		resolver->fold.counts.unresolved++;

@@ -82,7 +82,7 @@ static inline uint32_t sample_get_weight(const struct sample *sample,
  */
 static inline bool sample_has_registers(const struct sample_vcpu *vcpu)
 {
-	return registers_stack_pointer(&vcpu->regs) != 0;
+	return vcpu->state > VCPU_BLOCKED || registers_stack_pointer(&vcpu->regs);
 }
 
 /*
