@@ -25,6 +25,7 @@ struct runtimes_process {
 	uint64_t tables;                /* number of the address space */
 	uint32_t tgid;                  /* 0: not known */
 	struct runtime_process running; /* running.runtime is NULL if the process runs none */
+	struct image *image; /* has running.runtime; a reference, as the process may end; or NULL */
 	uint64_t loop; /* an address in the interpreter's loop; 0: not known */
 	bool ready;    /* the process has a recipe, or has been prepared */
 	bool in_sampler;   /* the sampler has the recipe */
@@ -95,8 +96,10 @@ struct xtop_error *runtimes_create(struct frames *frames, bool lines, struct run
 
 void runtimes_destroy(struct runtimes *runtimes)
 {
-	for (size_t i = 0; runtimes && i < RUNTIMES_MAX_PROCESSES; i++)
+	for (size_t i = 0; runtimes && i < RUNTIMES_MAX_PROCESSES; i++) {
 		free(runtimes->processes[i].running.state);
+		image_unref(runtimes->processes[i].image);
+	}
 	free(runtimes);
 }
 
@@ -115,12 +118,15 @@ static struct runtimes_process *runtimes_find_process(struct runtimes *runtimes,
 	if (process->generation == generation && (process->tables == tables || sample->asleep))
 		return process;
 	free(process->running.state);
+	image_unref(process->image);
 	*process = (struct runtimes_process){ .generation = generation, .tables = tables };
 	mapping = space_find_runtime(sample->space);
-	if (mapping)
+	if (mapping) {
+		process->image = image_ref(mapping->image);
 		process->running = (struct runtime_process){ .runtime = mapping->image->runtime,
 							     .bias = mapping->bias,
 							     .decode = runtimes_decode };
+	}
 	return process;
 }
 

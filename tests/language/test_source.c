@@ -90,6 +90,9 @@ static void check_source(struct live_process *live, const struct language *langu
 
 	told_native_init(&native, live);
 	alpha = await_alpha(&native, live, thread);
+	/* What is known of the process's files is read anew, as after it has mapped another one. */
+	space_destroy(native.space);
+	native.space = live_stack_create_space(live);
 	check(runtimes_find_source(native.runtimes, alpha, &source),
 	      "%s: the file of a function is found", language->program);
 	check(strcmp(source.path, language->has_path ? path : language->file) == 0,
