@@ -136,6 +136,16 @@ bool os_read_events(struct os *os, struct os_events *events, unsigned n)
 	return true;
 }
 
+size_t os_read_file(struct os *os, uint32_t tgid, const char *path, void *buffer, size_t size_bytes)
+{
+	(void)os;
+	(void)tgid;
+	(void)path;
+	(void)buffer;
+	(void)size_bytes;
+	return 0;
+}
+
 void os_read_log(const struct os *os, struct os_log *log)
 {
 	(void)os;

@@ -335,6 +335,16 @@ bool os_read_clock(struct os *os, uint64_t xen_ns, struct os_clock *clock)
 	return true;
 }
 
+size_t os_read_file(struct os *os, uint32_t tgid, const char *path, void *buffer, size_t size_bytes)
+{
+	(void)os;
+	(void)tgid;
+	(void)path;
+	(void)buffer;
+	(void)size_bytes;
+	return 0;
+}
+
 bool os_read_timer(struct os *os, unsigned vcpu, uint64_t *timer_ns)
 {
 	(void)os;
