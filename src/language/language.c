@@ -5,7 +5,6 @@
 #include "language/language_ops.h"
 
 #include <fnmatch.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -299,7 +298,7 @@ void runtime_read_path(const struct runtime_process *process, const struct runti
 	if (!process->runtime->ops->read_name(process, frame, &name))
 		*name.file = '\0';
 	skipped = strncmp(name.file, scheme, strlen(scheme)) == 0 ? strlen(scheme) : 0;
-	snprintf(path, RUNTIME_FILE_BYTES, "%s", name.file + skipped);
+	memcpy(path, name.file + skipped, strlen(name.file + skipped) + 1);
 }
 
 uint32_t runtime_read_line(const struct runtime_process *process, const struct runtime_frame *frame)

@@ -36,6 +36,7 @@
 #define KIND_THIN        5 /* stands for another string */
 #define STRING_ONE_BYTE  8
 #define STRING_UNCACHED  16
+#define STRING_HASH      8  /* 32 bits */
 #define STRING_LENGTH    12 /* 32 bits */
 #define STRING_TEXT      16
 #define STRING_FIRST     16
@@ -174,6 +175,7 @@ static uint32_t v8_find_line(const struct runtime_process *process, uint64_t scr
 /* What a ScopeInfo says of its function. */
 struct v8_scope {
 	char name[RUNTIME_NAME_BYTES]; /* "": none */
+	uint64_t name_at;              /* address of the word with the name; 0: none */
 	uint32_t start;                /* position in the script's text */
 };
 
@@ -201,26 +203,27 @@ static bool v8_is_range(const uint64_t *at)
 }
 
 /*
- * Searches WORDS, the N words after the variables. The first string is the function's name, or
- * tells where the function was assigned. The first positions after it are the function's.
+ * Searches WORDS, which lie at ADDRESS, after the variables. The first string is the function's
+ * name, or tells where the function was assigned. The first positions after it are the function's.
  */
-static void v8_search_scope(const struct runtime_process *process, const uint64_t *words, size_t n,
-			    struct v8_scope *found)
+static void v8_search_scope(const struct runtime_process *process, uint64_t address,
+			    const uint64_t words[SCOPE_WORDS], struct v8_scope *found)
 {
 	bool passed = false;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < SCOPE_WORDS; i++) {
 		struct v8_text text;
 
-		if (passed && i + 1 < n && v8_is_range(words + i)) {
+		if (passed && i + 1 < SCOPE_WORDS && v8_is_range(words + i)) {
 			found->start = (uint32_t)(words[i] >> 32);
 			return;
 		}
 		if (v8_read_type(process, words[i]) == v8_layout_of(process)->scope)
 			return;
 		passed |= v8_find_text(process, words[i], &text);
-		if (!*found->name)
-			v8_read_string(process, words[i], found->name, sizeof(found->name));
+		if (!*found->name &&
+		    v8_read_string(process, words[i], found->name, sizeof(found->name)))
+			found->name_at = address + i * sizeof(words[i]);
 	}
 }
 
@@ -235,7 +238,7 @@ static bool v8_read_scope(const struct runtime_process *process, uint64_t scope,
 	if (!end ||
 	    memory_read(process->memory, process->root, end, words, sizeof(words)) != sizeof(words))
 		return false;
-	v8_search_scope(process, words, SCOPE_WORDS, found);
+	v8_search_scope(process, end, words, found);
 	/* Since V8 13 the positions are before the variables. */
 	if ((uint64_t)layout->scope_variables > early &&
 	    memory_read(process->memory, process->root, scope - V8_TAG + early, range,
@@ -264,6 +267,17 @@ static void v8_read_path(const struct runtime_process *process, uint64_t word,
 	name->file[n] = '\0';
 }
 
+/*
+ * The name is the string whose address the word at AT has. When functions are collected, another
+ * one may come to have its parts at the same addresses.
+ */
+static void v8_set_witnesses(const struct runtime_process *process, uint64_t at,
+			     struct runtime_name *name)
+{
+	name->witnesses[0] = at;
+	name->witnesses[1] = runtime_read_word(process, at) - V8_TAG + STRING_HASH;
+}
+
 bool v8_read_shared_name(const struct runtime_process *process, uint64_t shared,
 			 struct runtime_name *name)
 {
@@ -275,6 +289,8 @@ bool v8_read_shared_name(const struct runtime_process *process, uint64_t shared,
 	if (v8_read_type(process, word) == layout->scope) {
 		if (!v8_read_scope(process, word, &scope))
 			return false;
+		if (scope.name_at)
+			v8_set_witnesses(process, scope.name_at, name);
 	} else if (!v8_is_small(word) &&
 		   !v8_read_string(process, word, scope.name, sizeof(scope.name))) {
 		return false;

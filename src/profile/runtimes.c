@@ -38,6 +38,7 @@ struct runtimes_code {
 	uint64_t generation, code, owner; /* generation 0: the place is free */
 	uint64_t position;                /* a place in the function */
 	uint64_t check, name_hash;
+	uint64_t witnesses[RUNTIME_WITNESSES], witnessed; /* where words are, and their hash */
 	uint32_t frame;
 };
 
@@ -217,6 +218,17 @@ static uint32_t runtimes_intern_unreadable(struct runtimes *runtimes)
 	return frames_intern(runtimes->frames, FRAME_KIND_USERLAND, "[interpreted]", "", 0);
 }
 
+/* A hash of the words at WITNESSES. */
+static uint64_t runtimes_read_witnesses(const struct runtime_process *running,
+					const uint64_t witnesses[RUNTIME_WITNESSES])
+{
+	uint64_t words[RUNTIME_WITNESSES] = { 0 };
+
+	for (unsigned i = 0; i < RUNTIME_WITNESSES && witnesses[i]; i++)
+		memory_read_u64(running->memory, running->root, witnesses[i], &words[i]);
+	return hash_bytes(0, words, sizeof(words));
+}
+
 static uint32_t runtimes_name(struct runtimes *runtimes, const struct runtime_frame *frame)
 {
 	const struct runtime_process *running = &runtimes->process->running;
@@ -229,7 +241,8 @@ static uint32_t runtimes_name(struct runtimes *runtimes, const struct runtime_fr
 		return runtimes_intern_unreadable(runtimes);
 	if (code->generation == generation && code->code == frame->code &&
 	    code->owner == frame->owner && code->check == check &&
-	    code->name_hash == frame->name_hash)
+	    code->name_hash == frame->name_hash &&
+	    code->witnessed == runtimes_read_witnesses(running, code->witnesses))
 		return code->frame;
 	if (!runtime_read_name(running, frame, &name))
 		return runtimes_intern_unreadable(runtimes);
@@ -240,6 +253,8 @@ static uint32_t runtimes_name(struct runtimes *runtimes, const struct runtime_fr
 		.position = frame->position,
 		.check = check,
 		.name_hash = frame->name_hash,
+		.witnesses = { name.witnesses[0], name.witnesses[1] },
+		.witnessed = runtimes_read_witnesses(running, name.witnesses),
 		.frame = frames_intern(runtimes->frames, FRAME_KIND_USERLAND, name.function,
 				       name.file, name.line),
 	};

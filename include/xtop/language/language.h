@@ -32,6 +32,7 @@
 #define RUNTIME_MAX_FRAMES 512 /* frames of one sample that get names: the innermost ones */
 #define RUNTIME_NAME_BYTES 256 /* for a function's name and its NUL; a longer one is cut */
 #define RUNTIME_FILE_BYTES 256 /* for the name of a file of source text */
+#define RUNTIME_WITNESSES  2   /* words that tell whether a name is still the one that was read */
 
 struct elf_file;
 struct runtime;
@@ -127,6 +128,11 @@ size_t runtime_follow_frames(const struct runtime_process *process, const struct
 
 /* What a code object says of its function. Strings are raw. */
 struct runtime_name {
+	/*
+	 * Addresses of words that check_code() does not read, and that differ if the name is
+	 * another one; 0: there is no such word.
+	 */
+	uint64_t witnesses[RUNTIME_WITNESSES];
 	char function[RUNTIME_NAME_BYTES + 8]; /* "[py] Shop.total" */
 	char file[RUNTIME_FILE_BYTES];         /* the last component of its path */
 	uint32_t line;                         /* where the function begins */
