@@ -5,12 +5,12 @@
  * step_shadow.c follows the real chain.
  *
  * A chain is compared within the first 1,000 instructions after each place that was not met before.
- * On a stack that was changed to, both chains are right: that stack's own, or what was called since
- * and then the chain of the stack that was left; or what was called since, alone (Go's mcall).
- * A stack that has changed while it was left, by another thread, is not compared.
+ * After a change of stacks three chains are right: the chain of the new stack; the calls since the
+ * change and then the chain of the old stack; and the calls since the change alone (Go's mcall). A
+ * stack that another thread has changed meanwhile is not compared.
  *
- * Prints how many are right, how many end early (which xtop says) and how many are wrong. Fails if
- * less than PERCENT are right, or one is wrong. Only on x86-64.
+ * Prints how many chains are right, how many end early (which xtop says) and how many are wrong.
+ * Fails if less than PERCENT are right, or one is wrong. Only on x86-64.
  */
 #include "config.h"
 
@@ -112,7 +112,7 @@ static void step_put_place(uint64_t address)
 	       mapping && mapping->image ? mapping->image->name : "no file");
 }
 
-/* The first AT frames are right. */
+/* Prints WHAT is wrong with STACK, whose first AT frames are right. */
 static void step_report(const char *what, const struct unwind_stack *stack, unsigned at)
 {
 	if (step.n_early > step.reports && what[0] == 'e')
@@ -128,7 +128,7 @@ static void step_report(const char *what, const struct unwind_stack *stack, unsi
 	putchar('\n');
 }
 
-/* How many frames of STACK are in a row those of FRAMES, from frame AT of STACK on. */
+/* How many frames of STACK in a row, from frame AT on, are those of FRAMES, innermost first. */
 static unsigned step_match(const struct unwind_stack *stack, unsigned at,
 			   const struct step_frame *frames, unsigned n)
 {
@@ -141,8 +141,8 @@ static unsigned step_match(const struct unwind_stack *stack, unsigned at,
 }
 
 /*
- * How many frames of CHAIN are right, N of them in a row on SHADOW, from frame AT of CHAIN on.
- * *IS_WHOLE: the chain may end there. DEPTH changes of stacks have led to SHADOW.
+ * How many frames of CHAIN are right. The first AT are; the next ones are compared with SHADOW, to
+ * which DEPTH changes of stacks have led. *IS_WHOLE becomes whether the chain may end there.
  */
 static unsigned step_count_right(const struct unwind_stack *chain, unsigned at,
 				 const struct step_stack *shadow, unsigned depth, bool *is_whole)
@@ -194,7 +194,7 @@ static unsigned step_count_frames(const struct unwind_stack *chain)
 	return step.n;
 }
 
-/* Whether the first caller of CHAIN is what was pushed. */
+/* Whether the first caller of CHAIN is the address that swapcontext() has pushed. */
 static bool step_is_goal(const struct unwind_stack *chain)
 {
 	return step.goal && chain->n_frames > 1 &&
@@ -231,8 +231,9 @@ static void step_compare(void)
 }
 
 /*
- * Whether the program has left its stack, and has not pushed yet where it goes on: glibc's rows of
- * swapcontext() are those of the stack that was left. Go's tables have rows for such code.
+ * Whether the program has changed stacks, and has not yet pushed the address at which it goes on.
+ * glibc's rows for swapcontext() still describe the old stack there. Go's tables have rows for such
+ * code.
  */
 static bool step_is_between(void)
 {
@@ -250,7 +251,7 @@ static bool step_is_jump(void)
 	return step.code[0] == 0xff && step.code[1] == 0xe1; /* jmp *%rcx */
 }
 
-/* Libraries may have come: the space is made anew when the program is where no code was. */
+/* Libraries may have been loaded: the space is made anew when the program runs outside of it. */
 static void step_look(void)
 {
 	const struct mapping *mapping;
@@ -271,7 +272,7 @@ static void step_look(void)
 
 /* --- running ---------------------------------------------------------------------------------- */
 
-/* False: the program has ended. */
+/* Lets the program run one instruction. Returns false if the program has ended. */
 static bool step_once(int *signal)
 {
 	struct user_regs_struct before = step.regs;

@@ -46,7 +46,7 @@
 enum { REG_LINK = 30, REG_STACK = 31, REG_CODE = 32, N_STEP_REGISTERS };
 
 struct step_frame {
-	uint64_t sp;    /* the caller's */
+	uint64_t sp;    /* the caller's stack pointer */
 	uint64_t value; /* where the call returns to, or the place that a signal has interrupted */
 	bool is_place;
 };
@@ -117,7 +117,7 @@ static bool step_is_branch(uint32_t code)
 	return (code & 0xff000010) == 0x54000000 || (code & 0x7e000000) == 0x34000000;
 }
 
-/* How far such a branch leads. */
+/* The distance from CODE, which is b.cond, cbz or cbnz, to its target. */
 static uint64_t step_distance(uint32_t code)
 {
 	return (uint64_t)((int64_t)(int32_t)(code << 8) >> 13) << 2;
@@ -147,8 +147,9 @@ static bool step_read_registers(void)
 }
 
 /*
- * Lets the program run through a load and a store that are exclusive, from CODE at the program's
- * place on: a store never succeeds after a stop. Stops where branches may lead from there.
+ * Lets the program run through an exclusive load and its store without a stop in between: after a
+ * stop the store would never succeed. CODE begins with the load, at which the program stands. Stops
+ * after the store and its branch, or where a branch leads.
  */
 static bool step_through(const uint32_t code[STEP_EXCLUSIVE], char answer[STEP_PACKET])
 {
@@ -175,7 +176,10 @@ static bool step_through(const uint32_t code[STEP_EXCLUSIVE], char answer[STEP_P
 	return true;
 }
 
-/* One instruction. *SIGNALP: given to the program, and then what has stopped it; 0: the step. */
+/*
+ * Lets the program run one instruction, and gives it the signal *SIGNALP unless that is 0. *SIGNALP
+ * becomes the signal that stopped the program, or 0 if the step did. Returns false if it has ended.
+ */
 static bool step_once(unsigned *signalp)
 {
 	char text[32] = "s", answer[STEP_PACKET];
@@ -219,7 +223,7 @@ static void step_start(char **argv)
 	exit(77);
 }
 
-/* --- its code --------------------------------------------------------------------------------- */
+/* --- the program's code ----------------------------------------------------------------------- */
 
 static size_t step_read_code(void *context, uint64_t address, void *buffer, size_t size_bytes)
 {
@@ -288,7 +292,7 @@ static void step_push(uint64_t sp, uint64_t value, bool is_place)
 		step.frames[step.n++] = (struct step_frame){ sp, value, is_place };
 }
 
-/* After one step from BEFORE. */
+/* Brings the real chain up to date after a step. BEFORE has the registers before the step. */
 static void step_follow(const uint64_t before[N_STEP_REGISTERS])
 {
 	uint64_t sp = step.regs[REG_STACK], pc = before[REG_CODE];
@@ -310,8 +314,8 @@ static void step_follow(const uint64_t before[N_STEP_REGISTERS])
 }
 
 /*
- * The program is in a handler, which returns to the first byte of a page that the emulator has made.
- * Return addresses are looked up by the byte before.
+ * The program has entered a handler, which returns to the first byte of a page that the emulator
+ * has made. The page before is mapped, too: a return address is looked up by the byte before it.
  */
 static void step_enter_handler(const uint64_t before[N_STEP_REGISTERS])
 {

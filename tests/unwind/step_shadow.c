@@ -49,7 +49,7 @@ static void step_push(uint64_t slot, uint64_t value, bool is_place)
 			(struct step_frame){ .slot = slot, .value = value, .is_place = is_place };
 }
 
-/* Whether A and B lie in one function, or in a part of it that seldom runs. */
+/* Whether A and B lie in one function. Its rarely run part (".cold") belongs to it. */
 static bool step_is_one_function(uint64_t a, uint64_t b)
 {
 	struct symtab_entry entry[2] = { { .name = "" }, { .name = "" } };
@@ -100,8 +100,8 @@ static void step_find_handler(void)
 }
 
 /*
- * Removes frame I, and those up to the frame further out whose return address was written over
- * frame I's: the innermost such frame.
+ * Removes frame I if its return address was overwritten with that of a frame further out, and all
+ * frames between the two. The innermost frame with that return address counts.
  */
 static void step_find_goal(unsigned i)
 {
@@ -148,7 +148,7 @@ static bool step_loads_rsp(const uint8_t *code, bool *is_register)
 	return code[1] == 0x89 && (code[2] & 0xc7) == 0xc4 && !(code[0] & 1);
 }
 
-/* Whether the frames of STACK that lie at DISTANCE now are as before, from the innermost one on. */
+/* Whether the N outermost frames of STACK are as before, but DISTANCE bytes further up. */
 static bool step_lies_at(const struct step_stack *stack, uint64_t distance, unsigned n)
 {
 	uint64_t value;
@@ -212,7 +212,7 @@ struct step_stack *step_add_stack(void)
 	return stack;
 }
 
-/* The program has gone on on another stack than that of REGS. */
+/* Follows the program from the stack of REGS to the stack that it runs on now. */
 static void step_change_stack(const struct user_regs_struct *regs)
 {
 	struct step_stack *stack = step_find_stack();
@@ -291,7 +291,7 @@ void step_enter_handler(const struct user_regs_struct *regs)
 	step_push(step.regs.rsp, trampoline, false);
 }
 
-/* Where FRAME will go on. */
+/* The address at which FRAME goes on. */
 static uint64_t step_get_place(const struct step_frame *frame)
 {
 	uint64_t value = 0;

@@ -129,7 +129,8 @@ static void test_part_begins_with_end(void)
 }
 
 /*
- * The part ends by a jump to another function. That it cannot be followed says nothing of that one.
+ * The part ends by a jump to another function. That the part cannot be followed says nothing about
+ * that function.
  */
 static void test_part_not_followed(void)
 {
@@ -172,8 +173,9 @@ static void test_part_before_switch(void)
 }
 
 /*
- * A case of a switch ends in another switch, or in a rare part. Nothing shows the case's stack but
- * the jump that leads there; a jump to the start of that part is no tail call.
+ * A case of a switch ends in another switch, or in a rare part. Only the jump that leads to the
+ * second switch, or to the part, shows the stack there. A jump to the start of the part is no tail
+ * call.
  */
 static void test_case_with_part(void)
 {
@@ -272,9 +274,9 @@ static void test_return_by_jump(void)
 }
 
 /*
- * gcc aligns a frame to more than the stack is: r10 keeps the CFA, then a word in the frame. A called
- * function changes r10, and rdi, which has an address in the frame. In a caller's frame only rbp and
- * the stack pointer lead to the word.
+ * gcc aligns a frame to more than the stack's alignment: r10 keeps the CFA at first, and a word in
+ * the frame later. A called function changes r10, and rdi, which has an address in the frame. In a
+ * caller's frame only rbp and the stack pointer lead to the word.
  */
 static void test_aligned_frame(void)
 {
@@ -318,10 +320,10 @@ static void test_aligned_frame(void)
 	computed_destroy(computed);
 }
 
-/* A thread of a kernel: it first calls a tracer, and never returns. */
 /*
- * A handler of exceptions, to which no path leads, gives back what is on the stack and goes on with
- * the exception: nothing confirms its frame, but each call of the function has the same.
+ * No path leads to a handler of exceptions, which destroys the function's objects and lets the
+ * exception go on. Nothing confirms the handler's frame, but all calls in the function have this
+ * frame.
  */
 static void test_handler(void)
 {
@@ -345,6 +347,7 @@ static void test_handler(void)
 	computed_destroy(computed);
 }
 
+/* A thread of a kernel: it first calls a tracer, and never returns. */
 static void test_never_returns(void)
 {
 	static const uint8_t bytes[0x42] = {
@@ -369,8 +372,8 @@ static void test_never_returns(void)
 }
 
 /*
- * Bash: an argument is pushed for a call that never returns. The code after it, which only a table
- * of jumps leads to, has no such word, nor has the code to which it jumps.
+ * Code of Bash: an argument is pushed for a call that never returns. Only a table of jumps leads to
+ * the code after the call. There the argument is not on the stack, nor is it where that code jumps.
  */
 static void test_pushed_for_ever(void)
 {
@@ -398,7 +401,7 @@ static void test_pushed_for_ever(void)
 	computed_destroy(computed);
 }
 
-/* As a Linux kernel has it in its file, before it patches jumps. */
+/* Code as it stands in a Linux kernel's file, before the kernel patches its jumps. */
 static void test_patched_jumps(void)
 {
 	static const uint8_t skips[] = {
@@ -466,7 +469,7 @@ static void test_huge_function(void)
 	computed_destroy(computed);
 }
 
-/* After the last target of a call there may be much that is no code of that function. */
+/* After the last function that a call leads to there may be much that is not its code. */
 static void test_far_end(void)
 {
 	static uint8_t bytes[600 << 10] = {
@@ -510,7 +513,7 @@ static bool find_no_function(void *context, uint64_t address, uint64_t *start, u
 	return false;
 }
 
-/* The rule after a jump is a guess until it is known that no way without a jump returns. */
+/* A rule found after a jump is a guess as long as a way without a jump may still return. */
 static void test_guess_ends(void)
 {
 	uint64_t turn = 1;

@@ -32,8 +32,8 @@ static const char *const verdicts[] = {
 	[WRONG_CFA] = "wrong place",
 	[WRONG_REGISTER] = "wrong register",
 	[BETWEEN] = "between instructions",
-	[MISSED_MOVE] = "table misses a push", /* or an alloca(): it is wrong */
-	/* to a register that it says is kept: it is wrong */
+	[MISSED_MOVE] = "table misses a push", /* or an alloca(): the table is wrong */
+	/* the code writes a register that the table says is kept: the table is wrong */
 	[MISSED_WRITE] = "table misses a write",
 };
 
@@ -83,7 +83,7 @@ static size_t function_index(const struct cfi *cfi, uint64_t start)
 
 /* --- one instruction -------------------------------------------------------------------------- */
 
-/* The value of REG that RULE expects, and the word where it lies. */
+/* Whether REG has the value that it had at the function's entry. */
 static bool is_at_entry(const struct computed_state *state, unsigned reg)
 {
 	return state->regs[reg].kind == VALUE_ENTRY && state->regs[reg].reg == reg;
@@ -109,7 +109,7 @@ static bool is_saved(const struct computed_state *state, unsigned reg)
 	return is_at_entry(state, reg);
 }
 
-/* The register of a state that a rule names by a cursor's number. */
+/* A state's number for the register that a cursor, and so a rule, calls CURSOR_REGISTER. */
 static unsigned state_register(const struct computed_machine *machine, unsigned cursor_register)
 {
 	unsigned i = 0;
@@ -120,8 +120,8 @@ static unsigned state_register(const struct computed_machine *machine, unsigned 
 }
 
 /*
- * The return address on the stack is as the CFA. In a register, it is kept without a bit that says
- * so.
+ * A return address on the stack is not compared: its place is that of the CFA. A return address in
+ * a register is compared, although no bit of the rule says that the register is kept.
  */
 static enum verdict compare_registers(const struct computed_machine *machine,
 				      const struct computed_state *state,
@@ -145,7 +145,7 @@ static enum verdict compare_registers(const struct computed_machine *machine,
 	return AGREES;
 }
 
-/* The place of the CFA. */
+/* Compares the place of the CFA. */
 static enum verdict compare_cfa(const struct computed_machine *machine,
 				const struct computed_state *state, const struct cfi_rule *rule,
 				uint64_t address)
@@ -195,8 +195,8 @@ static const struct cfi_rule *rule_at(const struct cfi *cfi, uint64_t address)
 }
 
 /*
- * Whether the table counts from the stack pointer after INSTRUCTION at ADDRESS as before, though a
- * push moves it, or a number that no table can know.
+ * Whether the table has the CFA at one distance from the stack pointer before and after INSTRUCTION
+ * at ADDRESS, although the instruction moves the stack pointer, perhaps by an unknown number.
  */
 static bool misses_this(const struct program *program, const struct instruction *instruction,
 			uint64_t address)
@@ -228,8 +228,8 @@ static bool misses_a_move(const struct program *program, uint64_t start, const u
 }
 
 /*
- * Whether assembly writes a preserved register that its table never says is saved: its callers are
- * assembly, too, and know of that.
+ * Whether assembly writes a preserved register that its table never says is saved. The callers are
+ * assembly, too, and do not expect the register to be preserved.
  */
 static bool misses_a_write(const struct program *program, uint64_t start, const uint8_t *bytes,
 			   size_t n)
@@ -270,9 +270,9 @@ static void count(struct program *program, enum verdict verdict, uint64_t addres
 }
 
 /*
- * Fillers after the end of code are not compared: nobody is there. OWN: the function was run for
- * itself. Otherwise another one led here, and what it did not reach is run later, as in computed.c.
- * False: such code is left.
+ * Fillers after the end of code are not compared, because no sample lies there. OWN: FLOW began
+ * with this function. Otherwise another function led here, and what was not reached is run later,
+ * as in computed.c. Returns false if code is left for later.
  */
 static bool compare_window(struct program *program, const struct flow *flow, uint64_t start,
 			   uint64_t end, bool own)
@@ -341,7 +341,7 @@ static void compare_function(struct program *program, struct flow *flow, size_t 
 	}
 }
 
-/* NAMED: this very file agrees, not only all together. */
+/* NAMED: this file alone has to agree; other files have to agree on average. */
 static void compare(const char *path, bool named)
 {
 	struct program program = { .path = path };
@@ -400,7 +400,7 @@ static void compare_named(const char *path)
 	compare(path, true);
 }
 
-/* Whether PATH is of C and assembly that every machine has, and no sanitizer. */
+/* Whether PATH is a library of C and assembly that every machine has, and no sanitizer. */
 static bool is_wanted(const char *path)
 {
 	static const char *const names[] = { "/libc.so", "/libz.so", "/libelf", "/liblzma.so",

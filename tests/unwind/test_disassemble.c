@@ -63,7 +63,7 @@ static void test_text(void)
 	check_string(att("\xe8\x00", 2, 0), "(bad)", "an instruction that is cut off");
 }
 
-/* These bytes mean something else in 32-bit code. */
+/* Bytes that mean something else in 32-bit code than in 64-bit code. */
 static void test_text_32(void)
 {
 	check_string(att("\x40\x89\xc8", 3, 0), "mov    %ecx,%eax", "a REX prefix");
@@ -166,7 +166,7 @@ static const char *const cause_names[] = { "the same",
 					   "objdump ends an instruction at a symbol within it",
 					   "other" };
 
-/* One blank between words; without what is in front of it. */
+/* Leaves one blank between words, and none at the beginning and the end. */
 static void squeeze(char *text)
 {
 	char *to = text;
@@ -284,7 +284,7 @@ static bool is_cut(const char *theirs)
 struct comparison {
 	const struct objdump_text *text;
 	uint64_t n, boundaries, causes[N_CAUSES];
-	uint64_t address; /* our next instruction; 0: objdump's next one */
+	uint64_t address; /* where our next instruction begins; 0: at objdump's next line */
 };
 
 static void compare_line(void *context, char *line)

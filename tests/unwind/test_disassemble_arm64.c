@@ -160,7 +160,7 @@ static bool is_number(const char *text)
 	return strncmp(text, "0x", 2) == 0 || (*text >= '0' && *text <= '9');
 }
 
-/* Numbers in decimal, without #; one blank between words; without what objdump says besides. */
+/* Writes numbers in decimal without #, one blank between words, and none of objdump's remarks. */
 static void normalize(const char *from, char to[DISASSEMBLE_TEXT_BYTES])
 {
 	size_t n = 0;
@@ -187,7 +187,7 @@ static void normalize(const char *from, char to[DISASSEMBLE_TEXT_BYTES])
 	to[n] = '\0';
 }
 
-/* Conditions stand after "b.", or are the last operand. */
+/* Gives a condition objdump's name. It stands after "b.", or is the last operand. */
 static void rename_condition(char *text)
 {
 	size_t n = strlen(text);
@@ -230,7 +230,7 @@ static enum cause cause_of(const char *ours, const char *theirs)
 		return SYSTEM;
 	if (strchr(own, '{'))
 		return LIST;
-	if (strncmp(other, "fmov ", 5) == 0) /* digits after the point */
+	if (strncmp(other, "fmov ", 5) == 0) /* the digits after the point differ */
 		return SAME;
 	return begins_with_one_of(other, aliases) && strncmp(own, other, strcspn(other, " "))
 		       ? ALIAS

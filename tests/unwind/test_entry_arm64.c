@@ -97,8 +97,8 @@ static void begin(void)
 }
 
 /*
- * The kernel's only piece is the struct pt_regs at SP_EL1: that is what the sampler copies while
- * the kernel is entered. Returns its words. The other pieces have other places then.
+ * Leaves the kernel one piece, the struct pt_regs at SP_EL1: that is what the sampler copies while
+ * the kernel is entered. Returns the words of this piece. The other pieces are moved.
  */
 static uint64_t *leave_regs_alone(void)
 {
@@ -144,7 +144,6 @@ static void test_kernel_thread(void)
 		    "a kernel thread has no program");
 }
 
-/* The interrupt saved its registers at word 20; the interrupted code's x29 is at word 70. */
 /* Nothing was ever saved on the stack of the first CPU's idle task. */
 static void test_idle_task(void)
 {
@@ -159,6 +158,7 @@ static void test_idle_task(void)
 	      stack.stop);
 }
 
+/* The interrupt saved its registers at word 20; the interrupted code's x29 is at word 70. */
 static void test_interrupted(void)
 {
 	begin();
@@ -265,8 +265,8 @@ static void test_typed(unsigned n_words)
 	memset(made.pieces[PIECE_TASK].words + REGS, 0, PT_ARM64_BYTES);
 	record(PIECE_TASK, 6, place(PIECE_TASK, regs + PT_ARM64_STACKFRAME_TYPED), K(2));
 	/*
-	 * An address in a small program: the registers before it would do as well, but for the
-	 * type.
+	 * The program's address is small, so the words before these registers could be registers as
+	 * well. Only the record's type tells them apart.
 	 */
 	save_typed(regs, place(PIECE_USER, 4), place(PIECE_USER, 0), 0x400020, EL0_FLAGS);
 	made.pieces[PIECE_TASK].words[regs + 30] = 0x400040;
@@ -354,7 +354,10 @@ static void test_system_call32(void)
 	check_chain32((uint64_t[]){ K(0), K(1), K(2), C(1), C(2), C(3), 0 }, "Thumb code: r7");
 }
 
-/* The chain is broken: the pt_regs at the end of the stack, if its x13 is the copied stack's. */
+/*
+ * The kernel's chain is broken. The pt_regs at the end of the stack is then used if its x13 points
+ * to the copied user stack.
+ */
 static void test_broken32(void)
 {
 	begin32();
@@ -381,7 +384,7 @@ static void test_exec32(void)
 	      "the number of execve() is another call in 32-bit code");
 }
 
-/* User code: registers of the vCPU, and the page tables of a kernel of 64 bits. */
+/* The vCPU runs 32-bit user code, with the page tables of a kernel of 64 bits. */
 static void test_user32(void)
 {
 	begin32();
@@ -393,7 +396,7 @@ static void test_user32(void)
 	check_chain32((uint64_t[]){ C(1), C(2), C(3), 0 }, "32-bit user code");
 }
 
-/* Nothing is saved, all is saved and cleared, or the kernel goes back. */
+/* No register is saved, all registers are saved and cleared, or the kernel goes back. */
 static void test_entering32(void)
 {
 	struct registers_arm64 *arm = &made.vcpu.regs.arm64;
@@ -430,7 +433,7 @@ static void test_entering32(void)
 		      "on the way back, with ELR_EL1 of an interrupt in the kernel");
 }
 
-/* 64-bit code, with ELR_EL1 of an interrupt in the kernel: what is saved counts. */
+/* ELR_EL1 is that of an interrupt in the kernel, so the saved registers tell the 64-bit code. */
 static void test_leaving(void)
 {
 	begin();
@@ -444,7 +447,7 @@ static void test_leaving(void)
 		    "the kernel is about to go back");
 }
 
-/* SP_EL0 is the task, x0 to x29 are saved and cleared, and neither record nor pc is there. */
+/* SP_EL0 is the task, x0 to x29 are saved and cleared, and neither record nor pc is saved yet. */
 static void test_half_saved32(void)
 {
 	struct registers_arm64 *arm = &made.vcpu.regs.arm64;

@@ -122,7 +122,7 @@ static uint32_t prel31(uint32_t from, uint32_t to)
 	return (to - from) & 0x7fffffff;
 }
 
-/* Entry I is of the code at CODE + OFFSET. */
+/* Writes entry I of the index, which describes the code at CODE + OFFSET. */
 static void put(unsigned i, uint32_t offset, uint32_t word)
 {
 	index_words[2 * i] = prel31(INDEX + 8 * i, CODE + offset);
@@ -148,7 +148,7 @@ static struct exidx *compile(unsigned n_entries)
 	return exidx;
 }
 
-/* What lies on the stack. */
+/* The value of word I of the stack. */
 static uint64_t word(unsigned i)
 {
 	return CODE + 0x600 + 4 * i;
@@ -195,7 +195,7 @@ static void check_none(struct exidx *exidx, uint32_t offset, const char *what)
 	check(exidx_step(exidx, 0, &cursor) == STEP_NOT_COVERED, "%s", what);
 }
 
-/* In a program whose code at OFFSET cannot be unwound. */
+/* Checks where a chain ends in a program whose code at OFFSET cannot be unwound. */
 static void check_end(struct exidx *exidx, uint32_t offset)
 {
 	struct cursor cursor;
@@ -220,13 +220,13 @@ static void test_sections(void)
 {
 	struct exidx *exidx;
 
-	put(0, 0x00, 0x8000afb0);  /* in the entry */
-	put_far(1, 0x40, 0);       /* 81: two, and four in each word more */
-	put_far(2, 0x80, 2);       /* 80: three */
-	put_far(3, 0xc0, 3);       /* g++'s */
+	put(0, 0x00, 0x8000afb0);  /* the rule is in the entry itself */
+	put_far(1, 0x40, 0);       /* form 81: two bytes, and four in each further word */
+	put_far(2, 0x80, 2);       /* form 80: three bytes */
+	put_far(3, 0xc0, 3);       /* g++'s form, which begins with a routine */
 	put(4, 0x100, 1);          /* cannot be unwound */
 	put(5, 0x140, 0x81b0b0b0); /* a form that only .ARM.extab has */
-	put_far(6, 0x180, 100);    /* outside */
+	put_far(6, 0x180, 100);    /* outside of .ARM.extab */
 	put(7, 0x1c0, 0x808480b0);
 	table_words[0] = 0x81019b43;
 	table_words[1] = 0x848fb0b0;
@@ -281,7 +281,7 @@ static bool find_function(void *context, uint64_t address, uint64_t *start, uint
 	return address >= *start && address < *end;
 }
 
-/* r0 to pc of what the kernel has interrupted in itself, and what cannot be unwound there. */
+/* Interrupted kernel code, whose r0 to pc are saved, and entries, which cannot be unwound. */
 static void test_linux(void)
 {
 	const struct exidx_sections sections = {
@@ -338,7 +338,7 @@ static void test_interrupted(void)
 	check_step(exidx, 8, word(1), STACK + 8, "the frame after the push");
 	check_step(exidx, 12, word(1), STACK + 8, "the frame after a call");
 	exidx_destroy(exidx);
-	put(0, 0x00, 0x80038480); /* with 16 bytes that are not there yet */
+	put(0, 0x00, 0x80038480); /* 16 bytes of this frame are not made yet */
 	exidx = compile(2);
 	exidx_set_links(exidx, links);
 	check_step(exidx, 4, word(1), STACK + 8, "a larger frame of which two words exist");

@@ -166,7 +166,7 @@ static void test_pac(const struct symbols *symbols)
 		    "48 bits if TCR is not known");
 }
 
-/* Without tables, as in the vDSO: the handler has returned to it, with sp at the kernel's frame. */
+/* A handler has returned to code without tables, as in the vDSO; sp is at the signal's frame. */
 static void test_signal(void)
 {
 	/* after struct siginfo, and the head of struct ucontext */

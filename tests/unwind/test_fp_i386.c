@@ -65,7 +65,7 @@ static void save(unsigned word, uint32_t cs, uint32_t ip, uint32_t sp, uint32_t 
 	put(PIECE_TASK, word + PT_I386_SS, cs == USER_CS ? 0x7b : 0x68);
 }
 
-/* As ENCODE_FRAME_POINTER has it. */
+/* What the kernel's ENCODE_FRAME_POINTER makes of the address of WORD. */
 static uint32_t encoded(unsigned word)
 {
 	return place(PIECE_TASK, word) & 0x7fffffff;
@@ -227,8 +227,8 @@ static void test_entry(void)
 }
 
 /*
- * The stack pointer is SP words below the end of the CPU's entry stack; ebp is pushed as the 12th
- * word.
+ * Checks the chain while the stack pointer is SP words below the end of the CPU's entry stack. ebp
+ * is the 12th word that is pushed.
  */
 static void check_entry_stack(unsigned sp, const char *what)
 {
@@ -311,7 +311,7 @@ static void test_sysenter(void)
 	      "an ebp of the kernel gives no user part");
 }
 
-/* The entry stack has flags and eax; ecx and edx say where to, as the task's stack does. */
+/* The entry stack has flags and eax. ecx and edx have the user's stack pointer and address. */
 static void test_sysexit(void)
 {
 	begin();
@@ -324,7 +324,7 @@ static void test_sysexit(void)
 	check_chain((uint64_t[]){ K(0) + 0x80, U(0), U(1), U(2), 0 }, "sysexit");
 }
 
-/* On the task's stack registers are popped, the last is ebp. */
+/* Checks the chain while the kernel pops registers from the task's stack, from word FIRST on. */
 static void check_popped(unsigned first, const char *what)
 {
 	begin();

@@ -42,7 +42,7 @@ static void test_plain(void)
 	check_function(code, wanted, N(code), "a frame");
 }
 
-/* Without a frame, but with a place for a tracer that is not used. */
+/* A function without a frame. It begins with a place for a tracer, which is not used. */
 static void test_leaf(void)
 {
 	static const uint32_t code[] = {
@@ -112,7 +112,7 @@ static void test_ways(void)
 		0x18bd8010, /* popne {r4, pc} */
 		0xe8bd4010, /* pop {r4, lr} */
 		0xeafffffe, /* b elsewhere: here itself */
-		0xe1a00000, /* nobody knows */
+		0xe1a00000, /* mov r0, r0: no path leads here */
 		0xea000000, /* b 11 */
 		0xe12fff1e, /* bx lr */
 		0xe12fff1e, /* bx lr */

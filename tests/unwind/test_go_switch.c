@@ -33,7 +33,7 @@ static const char *name_of(const struct cursor *cursor)
 	return cursor_pc(cursor) - MADE_GO_C < MADE_GO_C_BYTES ? "C" : "?";
 }
 
-/* The names from the inside, and how the walk ended. */
+/* Checks the names, innermost first, with ";" between them, and how the walk ended. */
 static void check_stopped(const char *wanted, enum unwind_step wanted_end, const char *what)
 {
 	struct cursor cursor;
@@ -52,7 +52,7 @@ static void check_stopped(const char *wanted, enum unwind_step wanted_end, const
 	      "%s: the chain is %s, and ends by step %d", what, got, end);
 }
 
-/* CHAIN leads to its outermost function. */
+/* Checks that CHAIN leads to its outermost function. */
 static void check_chain(enum made_go_chain chain, unsigned depth, const char *wanted,
 			const char *what)
 {

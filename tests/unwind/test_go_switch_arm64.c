@@ -68,7 +68,7 @@ static uint64_t start_of(enum function function)
 	return start;
 }
 
-/* After a call, where the frame is there. */
+/* An address in FUNCTION after a call, where the function has its frame. */
 static uint64_t inside(enum function function)
 {
 	return start_of(function) + 0x30;
@@ -249,7 +249,8 @@ static void test_c(void)
 }
 
 /*
- * main.main called C, which called main.work with its frame at SP. C_SP: the callback's, on g0's.
+ * main.main called C, which called main.work, whose frame is at SP. C_SP: the callback's stack
+ * pointer on g0's stack.
  */
 static void put_callback(uint64_t sp, uint64_t c_sp)
 {

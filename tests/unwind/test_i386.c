@@ -29,7 +29,7 @@ static uint32_t at(unsigned word)
 	return STACK + 4 * word;
 }
 
-/* The upper halves of registers are not the code's. */
+/* Starts at EIP. 32-bit code does not define the upper half of rbp. */
 static void begin(uint32_t eip, uint32_t ebp, enum register_width width)
 {
 	memset(&made, 0, sizeof(made));
@@ -272,7 +272,7 @@ static const struct {
 		 0x00 },
 };
 
-/* The stack pointer is right after main(): its callers go by that, and do without ebp. */
+/* The step out of main() gives the right stack pointer, by which its callers are found, not ebp. */
 static void test_realigned(void)
 {
 	const struct cfi_sections sections = {
@@ -291,7 +291,7 @@ static void test_realigned(void)
 	begin(CODE + 0x10, at(4), WIDTH_32_PAE);
 	made.words[3] = at(12);
 	made.words[4] = 0xebeb;
-	made.words[5] = CODE + 0x666; /* the copy */
+	made.words[5] = CODE + 0x666; /* the copy of the return address */
 	made.words[11] = CODE + 0x500;
 	cursor_init(&cursor, &made.vcpu);
 	check(cfi_step(cfi, 0, &cursor) == STEP_CALLER && cursor.regs[REG_RIP] == CODE + 0x500 &&

@@ -44,8 +44,8 @@ static void close_code(void *context)
 }
 
 /*
- * EXPECTED has a letter for each instruction, which is the next one to run: l in lr, f in the frame,
- * ? not told.
+ * EXPECTED has a letter for each instruction. It tells where the return address is just before the
+ * instruction runs: l in lr, f in the frame, ? not told.
  */
 static void check_function(const void *bytes, size_t size_bytes, const uint8_t *steps,
 			   const char *expected, const char *what)

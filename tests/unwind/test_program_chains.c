@@ -159,7 +159,7 @@ static bool find_no_function(const struct unwind_space *space, uint64_t address,
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-/* Waits until the program works. False: there is no such program here. */
+/* Waits until the program works. Returns false if this machine does not have the program. */
 static bool start(void)
 {
 	char line[16] = "";
@@ -178,7 +178,7 @@ static bool start(void)
 	return read(ends[0], line, sizeof(line) - 1) > 0 && strncmp(line, "ready", 5) == 0;
 }
 
-/* False: the child cannot be stopped, or did so for another reason. */
+/* Stops the child and reads its registers. Returns false if one of the two fails. */
 static bool stop(struct user_regs_struct *regs)
 {
 	int status;

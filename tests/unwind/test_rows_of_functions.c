@@ -118,7 +118,7 @@ static void test_random(uint32_t unit_bytes)
 	computed_rows_deinit(&rows);
 }
 
-/* No rows, one for all of the function, and a function of rule 0. */
+/* A function without rows, which has rule 0, and one with a single row for all of it. */
 static void test_plain(void)
 {
 	struct computed_rows rows;

@@ -50,7 +50,7 @@ static void test_calls(void)
 		    CHAIN({ AT(LEAF, 4), 0 }, { AT(NORETURN, 0x100), R }, { AT(KTHREAD, 4), R }),
 		    "the return address of a call that never returns");
 
-	/* A function that jumped to LEAF is not on the made.stack. The bytes are as above. */
+	/* A function that jumped to LEAF has left nothing on the stack. */
 	begin_task(LEAF, 0);
 	put(TASK, AT(KTHREAD, 4));
 	unwind_as(UNWIND_AUTO);
@@ -87,13 +87,13 @@ static void test_modes(void)
 /* --- interrupts ------------------------------------------------------------------------------- */
 
 /*
- * irq:  LEAF <- SWITCH, at the interrupt stack's last word task: ... SWITCH's caller INTERRUPT,
- * pt_regs <- LEAF + 0 <- FRAME <- INTERRUPT (system call), user
+ * irq:  LEAF <- SWITCH, whose frame ends with the interrupt stack's last word
+ * task: INTERRUPT, SWITCH's caller, pt_regs <- LEAF + 0 <- FRAME <- INTERRUPT (system call), user
  */
 static void put_interrupt(uint64_t cs)
 {
 	put(IRQ, AT(SWITCH, 8));
-	put(IRQ + 8, TASK); /* the stack pointer it came from */
+	put(IRQ + 8, TASK); /* the stack pointer before the switch */
 	put(TASK, AT(INTERRUPT, 8));
 	put_regs(TASK + 8, AT(LEAF, 0), cs, TASK + 8 + REGS_BYTES, 5);
 	put(TASK + 8 + REGS_BYTES, AT(FRAME, 9));
@@ -135,7 +135,7 @@ static void test_interrupt(void)
 		      "the bytes used of each piece count as reached");
 	}
 
-	/* Before 5.12: the entry code itself is on the interrupt made.stack. */
+	/* Before Linux 5.12 the entry code itself runs on the interrupt stack. */
 	record_begin(AT(OLD_IRQ, 4), IRQ);
 	record_piece(IRQ, 8);
 	record_piece(TASK, N_TASK);

@@ -42,7 +42,7 @@ static void test_retpolines(void)
 		    "a thunk that only jumps");
 }
 
-/* A PVH guest's stub never moves the stack pointer. A PV guest's has pushed WORDS. */
+/* A PVH guest's stub never moves the stack pointer. A PV guest's stub has pushed `words` words. */
 static void test_hypercalls(void)
 {
 	static const struct {
@@ -117,14 +117,14 @@ static void test_hypercall_iret(void)
 }
 
 /*
- * The table knows of another alternative, with one call: its row has a word more than the saved
- * registers and the return address. The calls of this one begin at 0x2f and 0x35 (Linux 5.10).
+ * The kernel has patched in code with two calls, at 0x2f and 0x35 (Linux 5.10). The table describes
+ * code with one call: its row has one word beside the saved registers and the return address.
  */
 static void test_task_switch(void)
 {
 	static const struct {
 		uint64_t offset;
-		unsigned calls; /* whose return addresses are on top */
+		unsigned calls; /* how many calls have return addresses on top of the stack */
 	} places[] = { { 0x28, 0 }, { 0x2f, 0 }, { 0x35, 1 }, { 0x3b, 2 }, { 0x3f, 0 } };
 	static const uint64_t returns[] = { 0x34, 0x3a };
 

@@ -73,7 +73,7 @@ static void check_no_rule(struct made_code code, bool called, bool is_missing, c
 		(const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }), 0, 0   \
 	}
 
-/* The word, counted from the CFA, that RULE takes REG from; 0: none. */
+/* The word, counted from the CFA, that RULE takes the register of SLOT from; 0: none. */
 static int word_of(const struct cfi_rule *rule, enum cfi_preserved slot)
 {
 	return rule->slot[slot] == CFI_RULE_WORDS ? 0 : rule->low + rule->slot[slot];
@@ -117,7 +117,7 @@ static void test_ways(void)
 		      "two returns that contradict each other");
 }
 
-/* Behind a jump to an unknown address stands another case of the switch, or another function. */
+/* After a jump to an unknown address stands another case of the switch, or another function. */
 static void test_jumps(void)
 {
 	/* mov %rbx,%rdi; jmp *%rax; pop %rbx; pop %rbp; ret */
@@ -142,7 +142,7 @@ static void test_jumps(void)
 	after_jumps = false;
 }
 
-/* Behind a call that never returns lies the code of another function. */
+/* After a call that never returns lies the code of another function. */
 static void test_calls_without_return(void)
 {
 	/* je 1008; call; pop %rbx; pop %rbp; pop %r12; ret; 1008: pop %rbx; ret */
@@ -185,7 +185,7 @@ static void test_plt(void)
 	check_rule_at(code, PLACE + 0x1b, 16, "the jump to the head");
 }
 
-/* call; filler; jmp *%rdx; filler; and this jump among other code */
+/* The bytes are: call; filler; jmp *%rdx; filler. Further on the jump stands among other code. */
 static void test_lone_jump(void)
 {
 	static const uint8_t bytes[0x30] = { [0x08] = 0xe8,
@@ -271,7 +271,7 @@ static void test_missing(void)
 	check_no_rule(code, true, true, "the address is missing");
 }
 
-/* Code is kept from one search to the next, but for that at the address. */
+/* Code that was read is kept for the next search. Only the code at the address is read again. */
 static void test_kept(void)
 {
 	static uint8_t bytes[0x1000];
