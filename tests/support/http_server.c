@@ -35,7 +35,7 @@ static void path_of(char path[512], const char *folder, unsigned n, const char *
 	snprintf(path, 512, "%s/%u.%s", folder, n, ending);
 }
 
-/* Under another name first: who counts files meets whole ones. */
+/* Writes the file under another name first, so that a test that counts files finds whole ones. */
 static void keep(const struct work *work, const char *ending, const void *bytes, size_t n)
 {
 	char path[512], part[516];
@@ -48,7 +48,7 @@ static void keep(const struct work *work, const char *ending, const void *bytes,
 		_exit(1);
 }
 
-/* The end of the header in the N bytes of it that have come; 0: more is to come. */
+/* Where the header ends within HEAD, of which N bytes have come; 0: its end has not come yet. */
 static size_t end_of(const char *head, size_t n)
 {
 	const char *end = memmem(head, n, "\r\n\r\n", 4);
@@ -86,7 +86,7 @@ static bool read_request(struct work *work, int fd)
 	return have == length;
 }
 
-/* The word for the request that has just come. */
+/* Sets WORD to the script's word for the request that has just come. */
 static void word_of(const struct work *work, char word[32])
 {
 	const char *at = work->script, *next;
@@ -111,7 +111,7 @@ static void say_much(int fd, char letter)
 		left -= sizeof(block);
 }
 
-/* True: the connection stays open. */
+/* Does what WORD says. Returns whether the connection stays open. */
 static bool answer(int fd, const char *word)
 {
 	const char *after = strchr(word, ':');

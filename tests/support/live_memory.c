@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A process's memory; see live_memory.h. A frame number is the level of a page table and the part of
- * the address that leads to it; level 0 is the page itself. All pages are said to be there, and a
- * page that is not is refused when it is read.
+ * the address that leads to it; level 0 is the page itself. The page tables have an entry for every
+ * page. A page that the process does not have is refused when it is read.
  */
 #include "config.h"
 

@@ -160,7 +160,7 @@ bool live_process_await(struct live_process *process, char *text, size_t capacit
 	*end = '\0';
 	for (unsigned i = 0; i < PRINTED_WITHIN_MS && !live_is_asleep(process); i++)
 		usleep(1000);
-	usleep(20000); /* in case it was the wait for something else */
+	usleep(20000); /* the wait that was seen may have been a short one for something else */
 	return live_open_memory(process) && live_read_thread_pointer(process) &&
 	       live_find_runtimes(process);
 }

@@ -27,7 +27,7 @@ struct live_files {
 	size_t n;
 };
 
-/* The file PATH, which is read when it is met first; NULL: PATH is no file. */
+/* The file PATH, which is read when it is first asked for; NULL: PATH is no file. */
 static const struct live_file *live_find_file(struct live_files *files, const char *path)
 {
 	struct live_file *file = &files->files[files->n];
@@ -42,7 +42,7 @@ static const struct live_file *live_find_file(struct live_files *files, const ch
 	snprintf(file->path, sizeof(file->path), "%s", path);
 	must(image_create(strrchr(path, '/') + 1, &file->image));
 	error_destroy(image_read_host_elf(file->image, fd, &file->loads));
-	error_destroy(image_read_tables(file->image, fd)); /* with what instructions tell */
+	error_destroy(image_read_tables(file->image, fd)); /* also lets instructions be read */
 	close(fd);
 	files->n++;
 	return file;

@@ -18,14 +18,14 @@ static void put_code(struct made_i386 *made, uint64_t offset, const uint32_t *co
 	memcpy(made->bytes + offset, code, n * sizeof(*code));
 }
 
-/* As put_task() of made_i386.c, with a canary. It has slept on its stack. */
+/* Writes a task_struct as put_task() of made_i386.c does, with a canary. The task sleeps. */
 static void put_task(struct made_i386 *made, uint64_t task, uint32_t pid, uint32_t tgid,
 		     const char *comm)
 {
 	uint64_t parents = task + MADE_ARM_PID + 12;
 
 	memset(made->bytes + task, 0, 2048);
-	put(made, task + 16, MADE_BASE + 0x48000); /* r4: like a stack, and none */
+	put(made, task + 16, MADE_BASE + 0x48000); /* r4: looks like a stack, but is none */
 	put(made, task + 48, MADE_BASE + MADE_STACK + 0x1e20);
 	put(made, task + 52, MADE_BASE + MADE_TEXT + 0x1230);
 	put(made, task + MADE_ARM_STACK - 4, MADE_BASE + 0x48000);
@@ -40,7 +40,7 @@ static void put_task(struct made_i386 *made, uint64_t task, uint32_t pid, uint32
 	memcpy(made->bytes + task + MADE_ARM_COMM, comm, strlen(comm) + 1);
 }
 
-/* The first word of each entry is where the next 16 bytes of code are, from there on. */
+/* Entry I describes the I-th 16 bytes of code: its first word is the distance to them. */
 static void put_exidx(struct made_i386 *made)
 {
 	for (uint32_t i = 0; i < MADE_ARM_ENTRIES; i++) {

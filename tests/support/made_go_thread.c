@@ -165,14 +165,14 @@ enum unwind_step made_go_step(struct go *go, struct cursor *cursor)
 
 /* --- chains ----------------------------------------------------------------------------------- */
 
-/* main.main, called by goexit: from the return address at SLOT on. */
+/* Puts main.main, called by goexit, on the stack, from the return address at SLOT on. */
 static void put_main(struct made_go_thread *thread, uint64_t slot)
 {
 	made_go_put(thread, slot, made_go_inside(MADE_GO_MAIN));
 	made_go_put(thread, slot + 8 + 24, made_go_inside(MADE_GO_GOEXIT));
 }
 
-/* gcDrain on g0's stack, called by SWITCH on the goroutine's. */
+/* gcDrain runs on g0's stack, called by the function BY on the goroutine's stack. */
 static void make_on_g0(struct made_go_thread *thread, enum made_go_function by, uint64_t slot)
 {
 	made_go_begin(thread, made_go_inside(MADE_GO_RUNTIME), MADE_GO_G0);
@@ -186,7 +186,7 @@ static void make_not_yet(struct made_go_thread *thread)
 {
 	made_go_begin(thread, made_go_start(MADE_GO_SYSTEMSTACK) + 8, MADE_GO_GOROUTINE);
 	put_main(thread, MADE_GO_GOROUTINE);
-	thread->vcpu.regs.rbp = MADE_GO_GOROUTINE + 24; /* still the caller's */
+	thread->vcpu.regs.rbp = MADE_GO_GOROUTINE + 24; /* rbp is still the caller's */
 	made_go_add(thread, STACK_GOROUTINE, MADE_GO_G0 - 8);
 }
 
@@ -198,7 +198,7 @@ static void make_c(struct made_go_thread *thread, uint64_t depth)
 	put_main(thread, MADE_GO_GOROUTINE + depth);
 }
 
-/* asmcgocall() called on g0's stack stays there. KEPT: where it keeps the stack pointer. */
+/* asmcgocall(), called on g0's stack, stays there. KEPT: the place where it keeps rsp. */
 static void make_c_on_g0(struct made_go_thread *thread, uint64_t depth, unsigned kept)
 {
 	uint64_t sp = MADE_GO_G0 + 8 + kept + 24;
@@ -220,7 +220,7 @@ static void put_callback(struct made_go_thread *thread, uint64_t sp, uint64_t g0
 
 	made_go_put(thread, sp + 40, made_go_inside(MADE_GO_CALLBACKG));
 	made_go_put(thread, sp + 48 + 24, made_go_inside(MADE_GO_CALLBACK));
-	made_go_put(thread, called - 8, made_go_start(MADE_GO_MARK)); /* what Go itself sees */
+	made_go_put(thread, called - 8, made_go_start(MADE_GO_MARK)); /* what Go's own walks see */
 	put_main(thread, called);
 	made_go_put(thread, g0_sp + 32, made_go_inside(MADE_GO_CROSSCALL));
 	made_go_put(thread, in_c, MADE_GO_C + 0x20);
@@ -234,7 +234,7 @@ static void make_callback(struct made_go_thread *thread)
 	put_callback(thread, MADE_GO_GOROUTINE, MADE_GO_G0);
 }
 
-/* Go calls C, which calls Go, which calls C: to and fro between two pieces. */
+/* Go calls C, which calls Go, which calls C: the chain goes to and fro between two stacks. */
 static void make_twice(struct made_go_thread *thread)
 {
 	made_go_begin(thread, MADE_GO_C + 0x10, MADE_GO_G0);

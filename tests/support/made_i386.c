@@ -35,7 +35,7 @@ static void put_code(struct made_i386 *made, uint64_t offset, const uint8_t *cod
 	memcpy(made->bytes + offset, code, n);
 }
 
-/* A task_struct with these names; the pointers are right. */
+/* Writes a task_struct with these numbers and this name, whose pointers lead to tasks. */
 static void put_task(struct made_i386 *made, uint64_t task, uint32_t pid, uint32_t tgid,
 		     const char *comm, bool has_canary)
 {
@@ -68,7 +68,7 @@ void made_i386_begin(struct made_i386 *made, bool has_canary)
 					0xff, 0xb2, 0x54, 0x04, 0x00, 0x00 };
 
 	memset(made->bytes, 0, sizeof(made->bytes));
-	/* the process's own entry */
+	/* entry 2 of the page-directory-pointer table is the process's own */
 	made_i386_put(made, MADE_TABLES + 0x20 + 8 * 2, 0x8000 | 1, 8);
 	made_i386_put(made, MADE_TABLES + 0x20 + 8 * 3, MADE_KERNEL | 1, 8);
 	made_i386_put(made, MADE_KERNEL, 0x80 | 3, 8); /* 2 MiB at address 0 */

@@ -329,7 +329,7 @@ void made_maple_set(struct made_linux *made, uint64_t node, unsigned i, uint64_t
 		   slot);
 }
 
-/* A leaf with areas and the gaps between them. */
+/* Makes a leaf with the areas and the gaps between them. */
 static uint64_t made_leaf(struct made_linux *made, const struct vma *areas, size_t n, uint64_t min,
 			  uint64_t max)
 {
@@ -349,7 +349,7 @@ static uint64_t made_leaf(struct made_linux *made, const struct vma *areas, size
 
 #define LEAF_AREAS 7 /* with a gap before each */
 
-/* Leaves below aranges below a root, as many levels as it takes. */
+/* Makes a maple tree of AREAS: leaves, and as many levels above them as it takes. */
 static uint64_t made_tree(struct made_linux *made, const struct vma *areas, size_t n, uint64_t min,
 			  uint64_t max)
 {

@@ -28,7 +28,7 @@ static void made_die(const char *what)
 	exit(99); /* automake's hard error */
 }
 
-/* --- behind struct memory -------------------------------------------------------------------- */
+/* --- what struct memory reads ---------------------------------------------------------------- */
 
 static void made_read(void *context, const frame_t *frames, size_t n, void *pages, bool *ok)
 {

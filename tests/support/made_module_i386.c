@@ -54,7 +54,7 @@ static void put_core_layout(struct made_i386 *made, unsigned i)
 	put(made, at + 16, 0x5000);
 }
 
-/* Nothing is left of what a module needs to start. */
+/* Writes the module's parts. The memory of its init code was already given back. */
 static void put_mem(struct made_i386 *made, unsigned i)
 {
 	static const struct {

@@ -23,7 +23,7 @@ static bool is_arm(const struct made_i386 *made)
 	return root_is_arm(made->guest.root);
 }
 
-/* Arm has numbers of 8 bytes at multiples of 8. */
+/* OFFSET for a number of 8 bytes, which Arm has at a multiple of 8. */
 static unsigned wide(const struct made_i386 *made, unsigned offset)
 {
 	return is_arm(made) ? (offset + 7) & ~7U : offset;
@@ -82,7 +82,7 @@ static void put_area(struct made_i386 *made, unsigned i, uint32_t start, uint32_
 		put(made, area + 12, i ? AT(area - MADE_AREA_BYTES) : 0);
 		return;
 	}
-	/* Slots 0, 2, 4 .. are what lies between the areas. */
+	/* Slots 0, 2, 4 .. are the gaps between the areas. */
 	put(made, MADE_MAPLE + 4 + 8 * i, start - 1);
 	put(made, MADE_MAPLE + 4 + 8 * i + 4, start + n_pages * PAGE - 1);
 	put(made, MADE_MAPLE + 128 + 8 * i + 4, AT(area));

@@ -165,7 +165,7 @@ uint32_t make_btf_find(struct make_btf *make, const char *name)
 	return 0;
 }
 
-/* The text form: CURSOR always stands on the next word. */
+/* Parsers of the text form. CURSOR always stands at the next word. */
 
 static void make_blanks(const char **cursor)
 {

@@ -144,7 +144,7 @@ static bool make_is_literal(unsigned character)
 	       (character >= 'A' && character <= 'Z') || character == '_' || character == '.';
 }
 
-/* Characters of names stand for themselves; all other codes for two letters or more. */
+/* The code of a character of names stands for itself; other codes stand for pieces of names. */
 static void make_tokens(char tokens[256][20])
 {
 	static const char *const pieces[] = { "read_",        "write_",           "alloc_",
@@ -268,7 +268,7 @@ static void make_names(const struct made_layout *layout, struct made_kallsyms *m
 		make_put(made, markers[i], made->marker_bytes);
 }
 
-/* Nobody reads seqs: any numbers do that look like the real ones. */
+/* xtop does not read kallsyms_seqs_of_names, so any numbers do that look like the real ones. */
 static void make_seqs(const struct made_layout *layout, struct made_kallsyms *made, uint64_t *state)
 {
 	if (!layout->seq_bytes)
@@ -334,7 +334,7 @@ void make_kallsyms(const struct made_layout *layout, struct made_kallsyms *made)
 	make_tokens(tokens);
 	make_filler(made, &state);
 	if (layout->aligned_4)
-		make_put(made, 1, 4); /* not at a multiple of 8 by chance */
+		make_put(made, 1, 4); /* the tables shall not begin at a multiple of 8 */
 	if (layout->before)
 		make_addresses(layout, made);
 	make_names(layout, made, tokens);

@@ -17,13 +17,13 @@
 #define TAPE_MAX_PAGES 512
 #define TAPE_MAX_FRAMES  256
 #define TAPE_STACK_BYTES 65536
-#define TAPE_RUN_BYTES 256 /* in one line */
-#define TAPE_GAP       8   /* zeros within a line */
+#define TAPE_RUN_BYTES 256 /* bytes in one line, at most */
+#define TAPE_GAP       8   /* so many zeros in a row end a line */
 
 struct tape_page {
 	char space; /* 'f', 'm' or 's' */
 	uint64_t number;
-	uint8_t bytes[GUEST_PAGE_SIZE]; /* those that were read */
+	uint8_t bytes[GUEST_PAGE_SIZE]; /* bytes that were not read are 0 */
 };
 
 struct tape {
@@ -66,7 +66,7 @@ static void tape_keep(struct tape *tape, char space, uint64_t at, const void *by
 	memcpy(page->bytes + (at & GUEST_PAGE_MASK), bytes, n);
 }
 
-/* How many of N bytes at AT are in the first page. */
+/* How many of N bytes at AT lie in the page of the first byte. */
 static size_t tape_piece(uint64_t at, size_t n)
 {
 	size_t in_page = GUEST_PAGE_SIZE - (at & GUEST_PAGE_MASK);
@@ -156,7 +156,7 @@ static void tape_write_frames(FILE *out, const struct tape *tape)
 	}
 }
 
-/* How many bytes of PAGE from I on make a line: up to the last one that is not 0 nearby. */
+/* How many bytes of PAGE from I on make a line: up to the last byte before a gap of zeros. */
 static size_t tape_count_run(const struct tape_page *page, size_t i)
 {
 	size_t n = 0;
@@ -279,7 +279,7 @@ static void tape_read_frame(struct tape *tape, const char *line)
 	};
 }
 
-/* Makes the copied stack of the pages that are kept of it. */
+/* Makes the vCPU's copied stack out of the pages of the stack that the tape has. */
 static void tape_make_stack(struct tape *tape)
 {
 	uint64_t start = tape->stack_pointer;

@@ -8,7 +8,7 @@
 #include <seccomp.h>
 #include <stdlib.h>
 
-/* The programs that a test starts are this machine's. */
+/* Programs that a test starts are this machine's own, and must not load this library. */
 __attribute__((constructor)) static void stay_alone(void)
 {
 	unsetenv("LD_PRELOAD");

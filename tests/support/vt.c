@@ -45,7 +45,7 @@ static void vt_move(struct vt *vt, int row, int column)
 	vt->wraps = false;
 }
 
-/* Moves the rows [FROM, UNTIL) up by N; N is negative: down. */
+/* Moves the rows [FROM, UNTIL) up by N rows, or down if N is negative. */
 static void vt_shift(struct vt *vt, int from, int until, int n)
 {
 	int count = until - from - abs(n);
@@ -60,7 +60,7 @@ static void vt_shift(struct vt *vt, int from, int until, int n)
 		vt_clear_rows(vt, from, until - count);
 }
 
-/* At the end of the region the region scrolls. At the end of the screen nothing moves. */
+/* Goes down a line. In the region's last line the region scrolls, in the screen's nothing moves. */
 static void vt_line_feed(struct vt *vt)
 {
 	if (vt->row == vt->bottom)
@@ -137,7 +137,7 @@ static void vt_set_region(struct vt *vt, int top, int bottom)
 	vt_move(vt, 0, 0);
 }
 
-/* FIRST, SECOND: parameters, 0 where there is none. False: not known. */
+/* FIRST, SECOND: parameters, 0 where there is none. Returns false if the sequence is unknown. */
 static bool vt_control(struct vt *vt, char final, int first, int second)
 {
 	int n = first ? first : 1;
