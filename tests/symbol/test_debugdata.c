@@ -46,7 +46,7 @@ static int find_bias(struct dl_phdr_info *info, size_t size, void *context)
 	return 1; /* the program is the first */
 }
 
-/* The recipe of the GDB manual, on this program. False: a tool is missing. */
+/* Follows the recipe of the GDB manual with this program. Returns false if a tool is missing. */
 static bool make_mini(const char *folder)
 {
 	char command[8192];

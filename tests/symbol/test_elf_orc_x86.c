@@ -11,7 +11,7 @@
 #define IPS     0xffffffff82000000ULL
 #define ENTRIES 0xffffffff82100000ULL
 #define N       64
-#define STEP    0x40 /* an entry each so many bytes of code */
+#define STEP    0x40 /* bytes of code for each entry */
 
 /* The word after the offsets: sp_reg 5 is the stack pointer; type 0 (v1) or 2 (v3) is a call. */
 #define FLAGS_V1 0x0005

@@ -46,7 +46,7 @@ static bool cfi_equal(const struct cfi *a, const struct cfi *b)
 	       !memcmp(a->rules, b->rules, a->n_rules * sizeof(a->rules[0]));
 }
 
-/* PARTS: the copy is to be smaller than the file by that factor. Closes FD. */
+/* Checks that the copy has at most 1 / PARTS of the file's size. Closes FD. */
 static void check_copy(int fd, int parts, const char *what)
 {
 	struct image *image, *of_file, *of_copy;

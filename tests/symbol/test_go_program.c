@@ -132,7 +132,7 @@ static void copy_file(const char *name, bool sections, struct copy *copy)
 	((Elf64_Ehdr *)copy->bytes)->e_shnum = 0;
 }
 
-/* As a guest's file whose section headers are not in memory. */
+/* Reads NAME as a guest's file whose section headers are not in memory. */
 static struct image *read_without_sections(const char *name)
 {
 	struct copy copy = { 0 };
@@ -170,8 +170,8 @@ static const char *short_name(const char *name)
 }
 
 /*
- * Functions of nm's list that IMAGE does not name so; *N counts all. GO_ONLY: leaves out functions
- * of C, whose names have no dot.
+ * How many functions of nm's list LIST have another name in IMAGE, or none. *N becomes how many
+ * were compared. GO_ONLY: leaves out functions of C, whose names have no dot.
  */
 static unsigned different_names(const struct image *image, const char *list, bool go_only,
 				unsigned *n)
@@ -243,7 +243,7 @@ static void forget_text(const char *program)
 	close(fd);
 }
 
-/* The names of a file that -k gives. */
+/* Checks that PROGRAM has functions as a file of -k. */
 static void test_given(const char *program)
 {
 	int fd = open(path_of(program), O_RDONLY | O_CLOEXEC);
@@ -417,7 +417,10 @@ static void close_parts(void *context)
 	free(((struct copy *)context)->bytes);
 }
 
-/* As a guest's file, SECTIONS: whose section headers are in memory. NULL: it has to be read whole. */
+/*
+ * Opens NAME as a guest's file, with its section headers in memory if SECTIONS. NULL: the file has
+ * to be read whole.
+ */
 static struct image *open_parts(const char *name, bool sections)
 {
 	struct image_source from = { { .read = read_copy, .context = &parts_copy }, close_parts };

@@ -238,7 +238,7 @@ static unsigned list_threads(pid_t *threads)
 	return n;
 }
 
-/* Stops THREAD. False: it did not stop for us, but for a signal, say. */
+/* Stops THREAD and reads its registers. Returns false if it stopped for a signal instead. */
 static bool stop_thread(pid_t thread, struct user_regs_struct *regs)
 {
 	int status;

@@ -162,7 +162,10 @@ static struct {
 	uint64_t words[8];
 } made;
 
-/* In the stub of NUMBER, at OFFSET; the return address lies WORDS words above the stack pointer. */
+/*
+ * Checks the caller at OFFSET in the stub of hypercall NUMBER, where the return address lies WORDS
+ * words above the stack pointer.
+ */
 static void check_step(const struct unwind_spaces *spaces, uint64_t page, uint16_t cs,
 		       unsigned number, unsigned offset, unsigned words)
 {

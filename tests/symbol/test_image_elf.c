@@ -22,8 +22,8 @@
 struct copy {
 	unsigned char *bytes;
 	uint64_t size_bytes;
-	bool gone[8192];     /* by page */
-	uint64_t read_bytes; /* so far */
+	bool gone[8192];     /* for each page: the page cannot be read */
+	uint64_t read_bytes; /* bytes that were read so far */
 };
 
 static size_t copy_read(void *context, uint64_t offset, void *buffer, size_t size_bytes)
@@ -295,7 +295,7 @@ static void test_libc(void)
 	n_fdes = image->tables.cfi->n_fdes;
 	check(n_symbols > 1000 && n_fdes > 1000, "libc: %zu symbols, %zu functions with CFI",
 	      n_symbols, n_fdes);
-#ifdef __x86_64__ /* that of arm64 has no such rows */
+#ifdef __x86_64__ /* the libc of arm64 has no such rows */
 	check(image->tables.dwarf, "libc has rows that need DWARF's expressions");
 #endif
 	image_unref(image);
@@ -304,9 +304,7 @@ static void test_libc(void)
 	image = read_copy(&copy);
 	check_string(name_at(image, libc.address), "gnu_get_libc_version",
 		     "libc without section headers: name of a function");
-	/*
-	 * symbols end at their segment's end then, not at their section's: other ends, same starts
-	 */
+	/* Without section headers a last symbol ends with its segment, not with its section. */
 	n_symbols = image && image->symtab ? symtab_count(image->symtab) : 0;
 	check(n_symbols > 1000, "libc without section headers: %zu symbols", n_symbols);
 	image_unref(image);
@@ -340,7 +338,7 @@ static void test_vdso(void)
 		printf("ok %u - # SKIP no vDSO\n", ++tap_points);
 		return;
 	}
-	copy.size_bytes = 4096; /* section headers may lie after */
+	copy.size_bytes = 4096; /* section headers may lie after this page */
 	copy.bytes = malloc(copy.size_bytes);
 	memcpy(copy.bytes, vdso, copy.size_bytes);
 	image = read_copy(&copy);
@@ -361,8 +359,8 @@ static void test_refused(void)
 }
 
 /*
- * A small program of the build: this one takes 30 times as long to read, and what is damaged is
- * alike.
+ * Damages a small program of the build. This test itself would take 30 times as long to read, and
+ * has nothing more that could be damaged.
  */
 static void test_damage(void)
 {
@@ -403,8 +401,9 @@ static void test_damage(void)
 }
 
 /*
- * Code, symbols, their names, and N_TABLES section headers that are all of these symbols and names;
- * after each one more of type BEHIND, of BEHIND_BYTES, that belongs to it, unless BEHIND is 0.
+ * Makes a file of code, symbols and their names, with N_TABLES section headers that all describe
+ * these symbols and names. Unless BEHIND is 0, after each of them comes the header of a section of
+ * type BEHIND with BEHIND_BYTES, which belongs to the table.
  */
 static Elf64_Sym *make_tables(struct copy *copy, unsigned n_symbols, uint64_t strings_bytes,
 			      unsigned n_tables, unsigned behind, uint64_t behind_bytes)
@@ -446,8 +445,8 @@ static Elf64_Sym *make_tables(struct copy *copy, unsigned n_symbols, uint64_t st
 }
 
 /*
- * Reads it and frees it: no more than MOST times its own size is read, and nothing is cut unless
- * CUT.
+ * Reads the file COPY and frees it. Checks that less than MOST times its size is read, and that the
+ * image's symbols are cut at a limit if CUT, otherwise not.
  */
 static void check_read(struct copy *copy, bool cut, unsigned most, const char *what)
 {
@@ -460,7 +459,7 @@ static void check_read(struct copy *copy, bool cut, unsigned most, const char *w
 	free(copy->bytes);
 }
 
-/* Sections of one file may lie over each other: what one table may cost, all of them may. */
+/* Sections of a file may overlap. All tables together may cost no more than one table may. */
 static void test_many_tables(void)
 {
 	struct copy copy;
@@ -470,13 +469,13 @@ static void test_many_tables(void)
 	make_tables(&copy, 10, 60 << 20, 20, 0, 0);
 	check_read(&copy, true, 2, "twenty tables with the same names");
 	make_tables(&copy, 10, 2 << 20, 100, SHT_SYMTAB_SHNDX, 2 << 20);
-	header_of(&copy)->e_shnum -= 80 * 2; /* the names of 20 are within their limit */
+	header_of(&copy)->e_shnum -= 80 * 2; /* the names of 20 tables are within the limit */
 	check_read(&copy, false, 25, "large tables of section numbers");
 }
 
 /*
- * Many symbols of one name, of 60 MB, that is not kept: looked at to its end for each it would be
- * 1.2 TB, which takes minutes. A name's limit of each is 80 MB.
+ * 20,000 symbols have one name of 60 MB. To look for its end for each symbol would read 1.2 TB,
+ * which takes minutes. Up to the limit of a name, all of them together read 80 MB.
  */
 static void test_endless_name(void)
 {
@@ -507,8 +506,8 @@ static void test_endless_name(void)
 }
 
 /*
- * Many symbols, one long name: 100,000 times 4 KiB would be 390 MiB, out of a file of 2.4 MB. And
- * the names one within another, which no table of strings would keep apart either.
+ * 100,000 symbols of a file of 2.4 MB have one name of 4 KiB: its copies would take 390 MiB.
+ * WITHIN: the names are ends of this name, so that not even a table of equal names would help.
  */
 #define MANY       100000
 #define LONG_BYTES 4095

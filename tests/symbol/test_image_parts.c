@@ -139,7 +139,7 @@ static bool same_rule(const struct image *whole, const struct image *parts, uint
 	if (unwind_tables_find_function(tables, address, &starts[1], &ends[1]) != found ||
 	    starts[0] != starts[1] || ends[0] != ends[1])
 		return false;
-	if (!a || !b) /* RULE_NONE after the last row of a table has no row in another one */
+	if (!a || !b) /* a row of RULE_NONE ends one table where the other table has no row at all */
 		return (!a || a->kind == RULE_NONE) && (!b || b->kind == RULE_NONE);
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
@@ -319,7 +319,7 @@ static void read_late_tables(void *context, struct image *image)
 	((struct late_reads *)context)->tables++;
 }
 
-/* An image with parts in no file, as a kernel's in the guest's memory. */
+/* Parts that a function of the image's creator reads, as for a kernel in the guest's memory. */
 static void read_late(void)
 {
 	struct late_reads reads = { 0 };

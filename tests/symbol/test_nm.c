@@ -27,8 +27,7 @@ static void *write_all(void *opaque)
 	return NULL;
 }
 
-/* Reads TEXT from a pipe into a sealed table; NULL, and the message in MESSAGE, when it is refused.
- */
+/* Reads TEXT from a pipe into a sealed table. NULL: it was refused, and MESSAGE tells why. */
 static struct symtab *read_text(const char *text, size_t bytes, char *message, size_t capacity)
 {
 	struct symtab *tab = NULL;
@@ -249,7 +248,7 @@ static void test_hostile(void)
 		symtab_destroy(tab);
 	}
 	check_u64(accepted, 0, "random texts taken for symbols");
-	/* From "... T f" on it is a function. */
+	/* A prefix has a function if it reaches to the end of "... T f". */
 	for (size_t i = 0; i < sizeof(good) - 1; i++) {
 		struct symtab *tab = read_text(good, i, message, sizeof(message));
 

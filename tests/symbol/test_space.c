@@ -42,7 +42,7 @@ static bool is_inside(void *context, const struct mapping *mapping)
 	return mapping->start >= range->start && mapping->end <= range->end;
 }
 
-/* Those that lie in [start, end) whole. */
+/* Removes the mappings that lie wholly in [START, END). */
 static void remove_mappings(struct space *space, uint64_t start, uint64_t end)
 {
 	struct mapping range = { .start = start, .end = end };
@@ -72,7 +72,7 @@ static bool is_wide(void *context, const struct mapping *mapping)
 	return mapping->end - mapping->start > 0x1000;
 }
 
-/* Wide mappings cover all that was there before; when they go, many small ones come to light. */
+/* Wide mappings cover many small ones. When the wide ones are removed, the small ones answer. */
 static void test_uncovered(void)
 {
 	struct space *space;
@@ -172,7 +172,7 @@ static void test_changes(void)
 	check_u64(image->n_references, 3, "references of an image with two mappings");
 	remove_mappings(space, 0x1000, 0x3fff);
 	check_at(space, 0x1100, "- -");
-	check_at(space, 0x3100, "f f 3100"); /* not whole in it */
+	check_at(space, 0x3100, "f f 3100"); /* this mapping lay in the range only in part */
 	check_u64(image->n_references, 2, "references after one mapping was removed");
 	generations[2] = space_generation(space);
 	space_clear(space);
@@ -216,7 +216,7 @@ static void test_refused(void)
 	space_destroy(space);
 }
 
-/* Random changes against the definition: the last added of those that reach over an address. */
+/* Random changes against the definition: the mapping at an address that was added last counts. */
 #define ROUND_MAPPINGS 40
 
 static uint32_t next_random(void)

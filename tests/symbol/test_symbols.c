@@ -147,7 +147,7 @@ static void test_overlap(void)
 	symbols_destroy(symbols);
 }
 
-/* Random images against the definition: the latest that has a name. */
+/* Random images against the definition: the latest image that has a name for an address counts. */
 static void test_random(void)
 {
 	uint32_t state = 1;
@@ -207,8 +207,7 @@ static void test_limit(void)
 	symbols_destroy(symbols);
 }
 
-/* --- files -------------------------------------------------------------------------------------
- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static const char *write_file(const char *name, const void *bytes, size_t size)
 {
@@ -302,7 +301,7 @@ static void test_modules(void)
 	check_at(symbols, 0xffffffffc0101000, "(none)");
 	check_at(symbols, 0xffffffffc00007ff, "[xfs] xfs_f ffffffffc0000000");
 	check_at(symbols, 0xffffffffc0000800, "(none)");
-	/* the two programs lie around a module, and end where it starts */
+	/* two BPF programs lie around a module; the first one ends where the module starts */
 	check_at(symbols, 0xffffffffc0000f10, "[bpf] bpf_prog_1 ffffffffc0000f00");
 	check_at(symbols, 0xffffffffc00fffff, "[bpf] bpf_prog_1 ffffffffc0000f00");
 	check_at(symbols, 0xffffffffc0100000, "[nf_tables] nft_f ffffffffc0100000");
@@ -334,7 +333,7 @@ static void *write_pipe(void *opaque)
 	return NULL;
 }
 
-/* As of -k <(nm vmlinux), and of an ELF that is unpacked on the way. */
+/* Adds BYTES from a pipe, as -k <(nm vmlinux) does, or an ELF file that is unpacked on the way. */
 static void check_pipe(const void *bytes, size_t size, uint64_t address, const char *wanted)
 {
 	char path[128];
@@ -384,7 +383,7 @@ static void test_refused(void)
 	check_refused(write_file("cut.elf", bytes, 8), "ELF");
 }
 
-/* Where SYMBOLS' first image has main(). */
+/* The address of main() in the first image of SYMBOLS. */
 static uint64_t main_address(const struct symbols *symbols)
 {
 	const struct symtab *tab = symbols_table(symbols, 0);
@@ -428,8 +427,8 @@ static const struct sample_vcpu *make_vcpu(uint64_t address, uint64_t caller)
 }
 
 /*
- * An ELF brings how its code is unwound, this program's own file: read with the first frame in it,
- * and by frame pointers never.
+ * The unwind tables of an ELF file, here this program's own, are read when the first frame in it is
+ * unwound by tables. Unwinding by frame pointers does not read them.
  */
 static void test_tables(void)
 {

@@ -128,7 +128,7 @@ static const struct test_case cases[] = {
 	  { { 0x100, 0x20, 0, G, "a" }, { 0x110, 0x10, 0, G, "b" }, { 0x120, 8, 0, G, "c" } },
 	  { { 0x11f, "b" }, { 0x120, "c" }, { 0x128, NULL } } },
 	/* outer |-----------------------|     SYM_INNER_LABEL of Linux: takes what is left of
-	   outer, label       +                  next      but not the gap behind it */
+	   outer, label       +                  next      but not the gap after it */
 	{ "label in a sized function",
 	  { { 0x100, 0x40, 0, G, "outer" },
 	    { 0x120, 0, 0, L, "label" },
@@ -326,7 +326,7 @@ static void test_long_name(void)
 	symtab_destroy(tab);
 }
 
-/* One more than the limit is an error that names it; bounds count. */
+/* One symbol more than the limit is an error that names the limit. Bounds count as symbols. */
 static void test_limit(void)
 {
 	struct symtab *tab = make_tab();
@@ -346,7 +346,7 @@ static void test_limit(void)
 	symtab_destroy(tab);
 }
 
-/* 4 bytes of names each; what was there when the limit came stays. */
+/* Each symbol takes 4 bytes of names. Symbols that came before the limit are kept. */
 static void test_names_limit(void)
 {
 	struct symtab *tab = make_tab();
@@ -440,7 +440,7 @@ static void test_million_nested(void)
 								 .name_bytes = 1 }))
 			exit(99);
 	seal(tab);
-	/* i covers [0x1000 + i, 0x1000 + 4000000 - i): from the back the outer ones come again. */
+	/* function i covers [0x1000 + i, 0x1000 + 4000000 - i): inner ones end before outer ones */
 	for (uint64_t i = 0; i < 1000000; i++)
 		wrong += !symtab_find(tab, 0x1000 + 4000000 - i - 1, &entry) ||
 			 entry.start != 0x1000 + i;
@@ -449,8 +449,7 @@ static void test_million_nested(void)
 	symtab_destroy(tab);
 }
 
-/* --- random tables against a search through all ------------------------------------------------
- */
+/* --- random tables against a search through all ----------------------------------------------- */
 
 #define N_RANDOM 24
 #define SPAN     96
@@ -463,7 +462,7 @@ static unsigned random_below(unsigned below)
 	return (state >> 8) % below;
 }
 
-/* The definition, slowly: of the sized ones that cover it, the one with the greatest start. */
+/* The definition, slowly: among the sized symbols that cover ADDRESS, the greatest start counts. */
 static const struct given *covers(const struct given *list, uint64_t address)
 {
 	const struct given *best = NULL;
