@@ -28,7 +28,7 @@
 #define MAX_FRAME_WORDS (1 << 16)
 #define MAX_BLOB_HEAD   512 /* bytes of a blob in front of its data; JDK 8 to 25 have up to 376 */
 
-/* Records of places in compiled code, and of methods */
+/* Records of places in compiled code, and records of the methods there. */
 #define PC_WORDS         4 /* PcDesc has four numbers of 32 bits */
 #define MAX_PCS          (1 << 20)
 #define MAX_RECORD_BYTES 16
@@ -228,7 +228,7 @@ static bool hotspot_is_method_name(const struct runtime_process *process, uint64
 	       (strcmp(text, "nmethod") == 0 || strcmp(text, "native nmethod") == 0);
 }
 
-/* From 25 on the offset has 16 bits. The member after it is the header's size, or another one. */
+/* From JDK 25 on the offset has 16 bits, and another member follows. */
 static int32_t head_complete(const struct hotspot_head *head)
 {
 	uint32_t whole = head_number(head, BLOB_COMPLETE);

@@ -147,7 +147,7 @@ static bool perl_read_frame(const struct runtime_process *process, const uint64_
 {
 	(void)process, (void)n_outer;
 	if (!words[WORD_TYPE] && !words[WORD_CV] && !words[WORD_RETURN]) {
-		frame->outermost = true; /* between two stacks */
+		frame->outermost = true; /* one stack of the interpreter ends here */
 		return false;
 	}
 	if ((words[WORD_TYPE] & TYPE_MASK) != TYPE_SUB)
@@ -169,8 +169,8 @@ static bool perl_is_same(const struct runtime_process *process, const struct run
 }
 
 /*
- * Whether FRAME's CV, with its body at BODY, still is that subroutine now. The program runs while
- * its name is read, and the copies of its pages do not show what has changed since.
+ * Whether FRAME's CV, with its body at BODY, still is the subroutine that ran in the stop. The
+ * program runs while the name is read, and copies of its pages do not show what has changed since.
  */
 static bool perl_is_same_now(const struct runtime_process *process,
 			     const struct runtime_frame *frame, uint64_t body)
@@ -216,8 +216,8 @@ static bool perl_read_name_text(const struct runtime_process *process, uint64_t 
 }
 
 /*
- * Reads the name of the package STASH. It is in a structure that lies after the hash's body since
- * 5.36, and before that after its buckets. The name may be the first of several.
+ * Reads the name of the package STASH. A structure has the name. It lies after the hash's body
+ * since 5.36, and after the hash's buckets up to 5.34. The name may be the first of several.
  */
 static bool perl_read_package(const struct runtime_process *process, uint64_t stash, char *text,
 			      size_t capacity)

@@ -71,8 +71,8 @@ struct ruby_layout {
 
 /* The address of what names the iseq at CODE; 0: it is not found. */
 uint64_t ruby_find_location(const struct runtime_process *process, uint64_t code);
-/* Reads the address of the string that names the iseq at CODE, and the string's object. */
 #define RUBY_LABEL_WORDS 6
+/* Reads the address of the string that names the iseq at CODE, and the string's object. */
 bool ruby_read_label(const struct runtime_process *process, uint64_t code,
 		     uint64_t words[RUBY_LABEL_WORDS]);
 /* The line that FRAME executes; 0: not known. */

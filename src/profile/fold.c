@@ -282,7 +282,7 @@ static void fold_measure(const struct fold *fold, size_t n)
 		batches_count(children, fold_group(fold, fold->frames[i]));
 }
 
-/* --- where in the function -------------------------------------------------------------------- */
+/* --- instructions of sampled functions -------------------------------------------------------- */
 
 /* Reads the code of FRAME, the function that the sample ended in. */
 static void fold_read_code(struct fold *fold, const struct sample_vcpu *vcpu, uint32_t frame,
@@ -529,7 +529,7 @@ static struct snapshot_call *fold_find_call(struct snapshot_calls *calls, uint32
 	return least;
 }
 
-/* The frame that tells which hypercall the stack ends in: the last of N frames, or its caller. */
+/* The frame that names the hypercall at the stack's end: the last of N frames, or its caller. */
 static uint32_t fold_name_call(const struct fold *fold, size_t n)
 {
 	const struct frames *frames = fold->settings.frames;
@@ -579,8 +579,8 @@ static void fold_add_stack(struct fold *fold, const struct sample_vcpu *vcpu,
 /* --- samples ---------------------------------------------------------------------------------- */
 
 /*
- * Finds whether the vCPU's user code runs an interpreted program. If USER_WHOLE is set, a system
- * inside the guest has told whose code that is.
+ * Finds whether the vCPU's user code runs an interpreted program. Only fold->user_whole says that a
+ * system inside the guest has told whose code that is.
  */
 static void fold_begin_program(struct fold *fold, const struct sample_vcpu *vcpu, bool asleep)
 {

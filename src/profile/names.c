@@ -201,7 +201,10 @@ void names_reset_places(struct names *names)
 
 /* --- names without a symbol ------------------------------------------------------------------- */
 
-/* Names the two functions that a program's entry leads to. False: START is another function's. */
+/*
+ * Names the function at START if it is one of the two that a program's entry leads to. Returns
+ * false if it is another function.
+ */
 static bool names_fill_beginning(struct names *names, struct name_answer *answer, uint64_t start)
 {
 	const struct image *image = answer->mapping->image;
@@ -331,7 +334,7 @@ static void names_fill_symbol(struct names *names, struct name_slot *slot,
 									  : slot->address - bias);
 }
 
-/* Not inlined: so a look-up that finds its slot filled, as most do, saves no registers. */
+/* Not inlined, so that a look-up that finds its slot filled, as most do, saves no registers. */
 static __attribute__((noinline)) void names_fill(struct names *names, struct name_slot *slot,
 						 const struct space *space, bool by_offset)
 {

@@ -54,7 +54,7 @@ size_t seen_code_memory_bytes(const struct seen_code *seen)
 	       seen->calls_capacity * sizeof(seen->calls[0]);
 }
 
-/* --- which functions -------------------------------------------------------------------------- */
+/* --- functions that are kept ------------------------------------------------------------------ */
 
 struct seen_wanted {
 	const struct seen_code *seen;
@@ -268,8 +268,8 @@ void seen_code_add(struct seen_code *seen, const struct seen_sample *sample)
 	if (function) {
 		function->used_ns = sample->time_ns;
 		/*
-		 * A vCPU's first sample may have been taken before Xen told the width. A program
-		 * that runs the same code with two widths does not get it read at each sample.
+		 * A vCPU's first sample may have been taken before Xen told the width. Code that
+		 * a program runs with two widths is not read again at each sample.
 		 */
 		if (sample->time_ns < (sample->word_bytes == function->word_bytes
 					       ? function->due_ns

@@ -99,7 +99,7 @@ struct xtop_error *elf_code_attach(struct elf_file *file, int fd, struct image *
 		return error_create("out of memory for unwinding without tables");
 	code->image = image;
 	elf_find_entries(file, &source.entries);
-	if (!is_arm32 && !elf_machine_is_x86_64(file)) { /* no other instructions are read */
+	if (!is_arm32 && !elf_machine_is_x86_64(file)) { /* its instructions are not read */
 		if (elf_machine_is_short(file))
 			unwind_tables_build_first_code(&image->tables, &source);
 		free(code);

@@ -39,7 +39,7 @@ static size_t elf_find_go_section(struct elf_file *file)
 	return 0;
 }
 
-/* Where the table is in the file, and in the image. */
+/* Where the table lies: offset in the file, size, address in the image. */
 struct go_place {
 	uint64_t offset, size_bytes, address;
 };
@@ -147,7 +147,7 @@ static bool elf_try_go_stacks(struct elf_file *file, struct go_table *table, siz
 /*
  * Finds runtime.systemstack(), from the entry point outwards: both are assembly of the runtime.
  * With a C linker the entry point is C's, and the function lies near the start of Go's code,
- * because the linker puts a package behind those that it uses.
+ * because the linker puts a package after those that it uses.
  */
 static void elf_decode_go_stacks(struct elf_file *file, struct go_table *table)
 {
@@ -159,7 +159,7 @@ static void elf_decode_go_stacks(struct elf_file *file, struct go_table *table)
 			return;
 }
 
-/* --- both ------------------------------------------------------------------------------------- */
+/* --- the table, with the stacks --------------------------------------------------------------- */
 
 bool elf_is_go(struct elf_file *file)
 {

@@ -6,8 +6,8 @@
  *   .orc_unwind_ip   n times s32: address of the code less the address of the word itself
  *   .orc_unwind      n times 6 bytes
  *
- * A file does not say which bits of an entry mean what. That is guessed by what most entries are
- * (orc.h).
+ * A file does not say which bits of an entry mean what. The layout is guessed from what most
+ * entries have in their bits (orc.h).
  */
 #include "config.h"
 

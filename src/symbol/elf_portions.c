@@ -77,8 +77,9 @@ static const Elf64_Phdr *portions_find_segment(const struct elf_file *file)
 }
 
 /*
- * Sections without an index can add to, or contradict, what the index tells. Those that are there
- * for debuggers alone say nothing about Go's code that Go's table does not say.
+ * Whether the index has all rows of the file. A section without an index could add rows to those of
+ * the index, or contradict them. Not for Go's code: what is there for debuggers alone says nothing
+ * that Go's table does not say.
  */
 static bool portions_are_all(const struct elf_file *file, bool has_go)
 {

@@ -26,8 +26,8 @@ static const struct elf_limits elf_own_limits = {
 
 _Static_assert(SYMTAB_MAX_NAME_BYTES <= ELF_MAX_NAME_BYTES, "names are cut by the table alone");
 
-#define ELF_LABEL_BYTES 32 /* the first bytes of a name tell a local label, or an end mark */
-#define ELF_LABELS      4  /* names that many symbols have: $x and $d on arm64 */
+#define ELF_LABEL_BYTES 32 /* first bytes of a name, which tell a local label or an end mark */
+#define ELF_LABELS      4  /* names that are kept, as many symbols share one: $x, $d on arm64 */
 
 /* The beginnings of the names of labels that were read last. */
 struct elf_labels {

@@ -75,7 +75,7 @@ static const struct elf_limits image_own_limits = {
 /* The names of a file that have been read. */
 struct image_names {
 	struct symtab *tab; /* NULL: none */
-	bool cut, stripped; /* values of the members of struct image with these names */
+	bool cut, stripped; /* values for struct image's members with these names */
 	size_t unpacked_bytes;
 };
 
@@ -132,7 +132,7 @@ static void image_read_link(struct image *image, struct elf_file *file)
 	struct elf_debug_link link;
 	size_t bytes;
 
-	free(image->link); /* left by an earlier try */
+	free(image->link); /* an earlier try may have left one */
 	image->link = NULL;
 	if (!elf_find_debug_link(file, &link))
 		return;

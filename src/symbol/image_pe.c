@@ -55,7 +55,7 @@ static uint32_t pe_u32(const uint8_t *bytes)
 
 /* --- the header ------------------------------------------------------------------------------- */
 
-/* A part that does not lie in the image counts as none. */
+/* Reads directory NUMBER. A directory that does not lie in the image counts as none. */
 static struct pe_part pe_get_part(const uint8_t *header, unsigned number, uint32_t image_bytes)
 {
 	const uint8_t *at = header + PE_PARTS_AT + 8 * number;

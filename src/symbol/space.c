@@ -224,7 +224,7 @@ static const struct mapping *space_find_range(const struct space *space, uint64_
 	return cell->mapping == NO_MAPPING ? NULL : &space->mappings[cell->mapping].mapping;
 }
 
-/* Limits CODE to what holds for [START, END), which are addresses of the image; ADDRESS is one. */
+/* Limits CODE to what holds for [START, END). These and ADDRESS are addresses of the image. */
 static void space_limit_code(struct unwind_code *code, uint64_t address, uint64_t start,
 			     uint64_t end)
 {

@@ -30,7 +30,7 @@ struct symbols {
 	struct image **images;
 	size_t n_images, images_capacity;
 	struct space *space;
-	struct work *work; /* goes to each image; NULL: none */
+	struct work *work; /* what may break off reading an image; NULL: nothing may */
 	char *warning; /* the warning about the first file that has one; or NULL */
 };
 
@@ -206,7 +206,7 @@ static struct xtop_error *parts_insert(struct parts *parts, size_t at, const cha
 	return NULL;
 }
 
-/* The table of module NAME; the first time, the table is added. */
+/* Finds the table of module NAME, or adds one if there is none yet. */
 static struct xtop_error *parts_find_or_add(struct parts *parts, const char *name,
 					    struct symtab **tabp)
 {

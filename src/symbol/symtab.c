@@ -42,7 +42,7 @@
 
 enum symtab_kind {
 	SYMTAB_SIZED,   /* `end` is the end */
-	SYMTAB_UNSIZED, /* `end` is the largest that the end can be */
+	SYMTAB_UNSIZED, /* the end is not known; `end` is the largest that it can be */
 	SYMTAB_BOUND,   /* ends the symbol before it; has no name */
 };
 
@@ -55,7 +55,7 @@ struct symtab_item {
 	uint8_t rank;  /* enum symbol_rank */
 };
 
-/* From `address` on, `entry` covers the code again: the inner one has ended. */
+/* From `address` on, `entry` covers the code again: the symbol inside it has ended. */
 struct symtab_resume {
 	uint64_t address;
 	uint32_t entry;

@@ -126,7 +126,7 @@ static inline bool cursor_read_words(struct cursor *cursor, uint64_t address, ui
 }
 
 /*
- * A step function that does not return STEP_CALLER or STEP_USER leaves registers, known,
+ * A step function that returns neither STEP_CALLER nor STEP_USER leaves the cursor's regs, known,
  * interrupted and user unchanged, because another mechanism may be tried.
  */
 
@@ -139,7 +139,7 @@ static inline bool cursor_is_i386(const struct cursor *cursor)
 /* A step from x86 code. The return address lies SKIP words above the stack pointer. */
 enum unwind_step cursor_step_leaf(struct cursor *cursor, unsigned skip); /* cursor_x86.c */
 
-/* The value of the register that frame pointers are in; 0: not known. */
+/* The value of the frame pointer's register; 0: the value is not known. */
 static inline uint64_t cursor_frame_pointer(const struct cursor *cursor)
 {
 	return cursor->known >> REG_RBP & 1 ? cursor->regs[REG_RBP] : 0;
@@ -148,7 +148,7 @@ static inline uint64_t cursor_frame_pointer(const struct cursor *cursor)
 /* A step from code of 64 bits to CALLER. */
 enum unwind_step cursor_step_to(struct cursor *cursor, const struct runtime_caller *caller);
 
-/* The address to look up in a table. */
+/* The address by which tables are asked: that of the call, if REG_PC is a return address. */
 static inline uint64_t cursor_pc(const struct cursor *cursor)
 {
 	return cursor->regs[REG_PC] - !cursor->interrupted;

@@ -223,7 +223,7 @@ static bool code_file_use_symbols(struct code_file_reader *reader,
 	return false;
 }
 
-/* Whether the file below --root is the guest's file. */
+/* Whether the file below --root is the guest's file: build-ids or sizes are equal. */
 static bool code_file_is_same(const struct code_file_reader *reader, const struct guest_file *file,
 			      const struct code_file_reading *reading, const struct image *other,
 			      uint64_t size_bytes)

@@ -54,7 +54,7 @@ static uint64_t guest_code_turn(void *context)
 	return turns->left_bytes && !memory_budget_is_full(turns->budget) ? number : 0;
 }
 
-/* Searches may use half of a turn; the rest is for the code behind the addresses of chains. */
+/* Searches may use half of a turn; the rest is for the code at the addresses of chains. */
 static bool guest_code_may_search(void *context)
 {
 	const struct guest_code *code = context;

@@ -86,7 +86,7 @@ static size_t guest_file_read_mapping(struct guest_file *guest_file, uint64_t of
 	return 0;
 }
 
-/* SIZE_BYTES, limited to the end of the page: the page cache may have the next page. */
+/* SIZE_BYTES from OFFSET on, up to the page's end: the page cache may have the next page. */
 static size_t guest_file_limit_to_page(uint64_t offset, size_t size_bytes)
 {
 	uint64_t left = GUEST_PAGE_SIZE - (offset & GUEST_PAGE_MASK);

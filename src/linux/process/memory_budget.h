@@ -27,7 +27,7 @@ struct memory_budget {
 	size_t used_bytes;
 };
 
-/* MAX_BYTES 0: this guest takes a share. Each budget is left once. */
+/* Begins BUDGET. MAX_BYTES 0: a share of MEMORY_BUDGET_ALL_BYTES. Each budget is left once. */
 void memory_budget_join(struct memory_budget *budget, size_t max_bytes);
 void memory_budget_leave(const struct memory_budget *budget);
 bool memory_budget_is_full(const struct memory_budget *budget);

@@ -37,7 +37,7 @@ struct process {
 	size_t n_mappings;
 	size_t charged_bytes; /* memory charged to the budget, for areas, mappings and space */
 	struct jit_names jit;
-	bool torn;                  /* some areas changed while they were read, or were not there */
+	bool torn;                  /* some areas are missing, or changed while they were read */
 	bool has_jit;               /* some code has no file */
 	uint64_t changes, names;    /* code_files_changes(), _names() when the space was filled */
 	/* The following members belong to processes.c. */

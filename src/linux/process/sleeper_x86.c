@@ -54,7 +54,7 @@ bool sleeper_x86_get_registers(const struct sleeper_stack *stack, struct registe
 	return true;
 }
 
-/* Copies the registers of user code in front of TOP. */
+/* Copies the registers of user code that end at TOP. Returns false if they are none. */
 static bool sleeper_read_saved(const char *top, size_t size_bytes, uint64_t saved[N_PT_REGS])
 {
 	if (size_bytes < PT_REGS_BYTES)
