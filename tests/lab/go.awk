@@ -7,7 +7,7 @@
 # in NAMES.
 #
 # The collector's own goroutines work for the phase collect.
-# The process, perhaps a thread, and then runtime.goexit.
+# Whether a chain begins with the process, perhaps its thread, and then runtime.goexit.
 function goes_out_to_goexit()
 {
 	return frame[2] == "runtime.goexit" || frame[3] == "runtime.goexit"

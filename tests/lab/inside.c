@@ -26,7 +26,7 @@
  *   wait       for a line on stdin; prints nothing
  *   members    NAME OFFSET             in structs of i386; CPU 0's task and its name
  *   chain      CHAIN                   of a dump's CPU 0, as a folded file has it: inside_chain.h
- *   cost       of attaching, and of all: pages, batches, CPU, memory
+ *   cost       what attaching costs, and all together: pages, batches, CPU, memory
  */
 #include "config.h"
 

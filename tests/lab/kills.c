@@ -56,7 +56,7 @@
 #define START_US  100000 /* about the time from the fork to the first samples */
 #define LIMIT_S   20     /* the longest wait for anything, also on a loaded machine */
 #define POLL_US   500    /* between polls whether the guest runs again */
-#define FIND_US   5000   /* between searches for xtop's processes: xtop has dom0's only CPU to start on */
+#define FIND_US   5000   /* between searches for xtop's processes, which start on this CPU, too */
 /*
  * 50 ms, and 100 ms when guard and sampler are killed at once. Counted in polls, so that no test
  * fails because the machine stalls.
@@ -264,14 +264,14 @@ static pid_t start(void)
 	return pid;
 }
 
-/* A process that this one traces has stopped while it ends: it goes on. */
+/* Lets a traced process go on that has stopped while it ends. */
 static void let_go(pid_t pid, int status)
 {
 	if (pid > 0 && WIFSTOPPED(status))
 		ptrace(PTRACE_DETACH, pid, NULL, NULL);
 }
 
-/* A line of /proc/PID/status, or the only line of another file. */
+/* Prints the lines of /proc/PID/NAME that begin with BEGIN. */
 static void print_line(pid_t pid, const char *name, const char *begin)
 {
 	char path[400], line[256];
@@ -286,7 +286,7 @@ static void print_line(pid_t pid, const char *name, const char *begin)
 		fclose(file);
 }
 
-/* What each thread of PID waits for. */
+/* Prints what each thread of PID waits for. */
 static void print_threads(pid_t pid)
 {
 	char path[64], name[300];
@@ -473,7 +473,7 @@ static void kill_one(enum role role, enum moment moment)
 		die("the guest is stopped although nothing of xtop is left");
 }
 
-/* None of them runs between these kills: this process has a higher priority on the only CPU. */
+/* No process of xtop runs between these kills: this one has a higher priority on the only CPU. */
 static void kill_all(void)
 {
 	pid_t pids[N_PROCESSES];

@@ -26,7 +26,7 @@ function add_half(tool, line) {
 	chain[tool, at] = chain[tool, at] bare(half) "\t" line "\n"
 	half = ""
 }
-# Whether xtop's chain OURS is that of a tool.
+# Whether xtop's chain OURS equals TOOL, the chain of a tool.
 function same(ours, tool, at, a, b, c, d, i, n) {
 	n = split(ours, a, "\n")
 	if (!((tool, at) in answered) || split(chain[tool, at], b, "\n") != n)

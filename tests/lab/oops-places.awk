@@ -40,7 +40,7 @@ file == 2 {
 }
 {
 	line = $0
-	# Also what is behind "?", which may be on the stack from earlier.
+	# Places after "?" count as well, although they may only be left on the stack.
 	if (!match(line, /[A-Za-z_][A-Za-z0-9_.]*\+0x[0-9a-f]+\/0x[0-9a-f]+( \[[a-z0-9_]+\])?/))
 		next
 	place = substr(line, RSTART, RLENGTH)

@@ -4,8 +4,8 @@
  * started with LD_PRELOAD: only the versions OTHER_XEN="DOMCTL SYSCTL" (hexadecimal) are taken;
  * without that variable none is. The calls are passed on with the versions of the Xen that runs,
  * which REAL_XEN has in the same form. Layouts stay as they are. REFUSED="COMMAND ERRNO" (decimal)
- * refuses a sysctl, and leaves versions alone if OTHER_XEN is not set. A third number refuses it only
- * if the sysctl begins with this word, which is a command of its own in some.
+ * refuses a sysctl, and leaves versions alone if OTHER_XEN is not set. With a third number, it is
+ * refused only if its data begin with that number: some sysctls begin with a command of their own.
  *
  * Source: Xen 4.17 xen/common/domctl.c, sysctl.c (-EACCES unless interface_version is its own).
  */
