@@ -113,7 +113,7 @@ static void check_parts(int fd, uint64_t address)
 
 	must(image_create("parts", &image));
 	check(image_open_elf(image, &bytes, &source), "a file with .gnu_debugdata is read in parts");
-	check(image_awaits_symbols(image), "the section is not unpacked at once");
+	check(image_awaits_symbols(image), ".gnu_debugdata is not unpacked at once");
 	check_string(name_at(image_symtab(image), address), "debugdata_hidden",
 		     "symbol of .gnu_debugdata in a file that is read in parts");
 	check(!image->stripped && !image_is_incomplete(image), "no debug file is needed");
@@ -253,8 +253,8 @@ static void test_small(void)
 	struct packed_file file;
 	struct image *image;
 
-	check_small("a small file", packed, n, "packed", false);
-	check_small("an empty section is as good as none", packed, 0, "", false);
+	check_small("a small file with .gnu_debugdata", packed, n, "packed", false);
+	check_small("an empty .gnu_debugdata is as good as none", packed, 0, "", false);
 	file = put_file(packed, n);
 	file.hole = 0x2000;
 	image = read_packed(&file);
@@ -319,7 +319,8 @@ static void test_bomb(void)
 	before = peak_mib();
 	check_small("512 MiB in a small section", packed, stream.total_out, "", true);
 	lzma_end(&stream);
-	check(peak_mib() - before < 80, "%zu MiB of memory", peak_mib() - before);
+	check(peak_mib() - before < 80,
+	      "512 MiB in a small section take %zu MiB of memory", peak_mib() - before);
 }
 
 int main(void)

@@ -127,7 +127,7 @@ static void test_wrong(void)
 	check_none(&file, "a section of 2^64 - 1 bytes");
 	make(&file, FLAGS_V3, N * sizeof(struct entry));
 	file.sections[2].sh_offset = 1 << 20;
-	check_none(&file, "a section behind the file");
+	check_none(&file, "a section after the file's end");
 	make(&file, FLAGS_V3, N * sizeof(struct entry));
 	file.sections[3].sh_name = NAME_SHSTRTAB;
 	check_none(&file, "one section of the two");

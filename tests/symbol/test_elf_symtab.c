@@ -224,7 +224,7 @@ static void test_refused(void)
 	check_refused("a symbol table of an exabyte", &image, "more than 4194304 symbols");
 	image = good;
 	image.sections[4].sh_size = 1 << 20;
-	check_refused("a symbol table behind the file's end", &image,
+	check_refused("a symbol table after the file's end", &image,
 		      "damaged ELF file: symbol table");
 	image = good;
 	image.sections[3].sh_size = 1ULL << 40;
@@ -237,7 +237,7 @@ static void test_refused(void)
 	make_image(&image);
 	bad.st_name = sizeof(names);
 	elf_image_symbols(&image, SHT_SYMTAB, &bad, 1, names, sizeof(names));
-	check_refused("a name behind the string table", &image,
+	check_refused("a name after the string table", &image,
 		      "a symbol's name lies outside the string table");
 	make_image(&image);
 	bad = f;

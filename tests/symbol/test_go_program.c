@@ -465,11 +465,13 @@ static void test_parts(const char *program, const char *list, bool sections)
 		   sections ? "with" : "without"))
 		return;
 	if (sections)
-		check(parts_copy.read_bytes < 300000, "opened: %zu of %zu bytes were read",
+		check(parts_copy.read_bytes < 300000,
+		      "to open the parts, %zu of %zu bytes are read",
 		      parts_copy.read_bytes, parts_copy.n);
 	parts_copy.read_bytes = 0;
 	go_step(parts->tables.go, 0, &cursor);
-	check(parts_copy.read_bytes < 70000, "a step: %zu bytes", parts_copy.read_bytes);
+	check(parts_copy.read_bytes < 70000,
+	      "for a first step, %zu bytes are read", parts_copy.read_bytes);
 	check(symtab_find(image_symtab(parts), entry.start, &found) &&
 		      strcmp(entry.name, found.name) == 0,
 	      "%s is found", entry.name);
@@ -477,7 +479,7 @@ static void test_parts(const char *program, const char *list, bool sections)
 	check(n > 1000 && !different, "%u of %u names differ from go tool nm", different, n);
 	different = different_steps(parts, whole);
 	check(!different, "%u steps differ from those of the whole file", different);
-	check(!image_is_incomplete(parts), "nothing was missing");
+	check(!image_is_incomplete(parts), "no bytes of the parts are missing");
 	image_unref(parts);
 	image_unref(whole);
 }
@@ -488,7 +490,7 @@ int main(void)
 		printf("1..0 # SKIP no Go here\n");
 		return 0;
 	}
-	if (!check(build(), "go builds the program"))
+	if (!check(build(), "go builds a program"))
 		return tap_done();
 	test_names(read_host("stripped"), "stripped", "whole.nm");
 	test_names(read_host("pie"), "stripped, position-independent", "pie.nm");

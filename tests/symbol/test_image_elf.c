@@ -373,7 +373,7 @@ static void test_damage(void)
 	uint64_t from, to;
 
 	snprintf(path, sizeof(path), "%s/tests/lines/inlined", build ? build : ".");
-	if (!check(copy_file(&whole, path), "a small program"))
+	if (!check(copy_file(&whole, path), "a small program of the build is copied"))
 		return;
 	strip_section_headers(&whole);
 	dynamic = segment_of(&whole, PT_DYNAMIC);

@@ -298,7 +298,7 @@ static void find_bounds_by_index(const char *what)
 	}
 	copy.gone_from = copy.gone_to = 0;
 	check(found > 10, "%s: the index has %zu functions of %zu", what, found, n);
-	check(!wrong, "%s: %zu of them have wrong bounds", what, wrong);
+	check(!wrong, "%s: %zu functions of the index have wrong bounds", what, wrong);
 	image_unref(whole);
 	image_unref(parts);
 }

@@ -177,7 +177,7 @@ static void test_random(void)
 		}
 		symbols_destroy(symbols);
 	}
-	check_u64(wrong, 0, "random images, wrong answers");
+	check_u64(wrong, 0, "wrong answers of random images");
 }
 
 static void test_limit(void)

@@ -64,7 +64,7 @@ static const struct test_case cases[] = {
 	{ "what starts at the section's end is left out",
 	  { { 0x100, 4, 0x180, G, "a" }, { 0x180, 0, 0x180, G, "b" }, { 0x190, 8, 0x180, G, "c" } },
 	  { { 0x103, "a" }, { 0x180, NULL }, { 0x190, NULL } } },
-	{ "the last unsized one without any limit ends with the page behind its own",
+	{ "the last unsized symbol without any limit ends with the page after its own",
 	  { { 0x1010, 0, 0, G, "a" } },
 	  { { 0x1010, "a" }, { 0x2fff, "a" }, { 0x3000, NULL } } },
 	{ "a bound ends unsized ones only, and has no name",
@@ -166,7 +166,7 @@ static const struct test_case cases[] = {
 	    { 0xffffffff80ffffff, NULL },
 	    { 0xffffffff81000007, "high" },
 	    { 0xffffffff81000008, NULL } } },
-	{ "4 GiB - 1 apart, and a look-up behind that",
+	{ "symbols 4 GiB - 1 apart, and a look-up after them",
 	  { { 0x1000, 8, 0, G, "low" }, { 0x100000fff, 8, 0, G, "high" } },
 	  { { 0x100000fff, "high" },
 	    { 0x100001006, "high" },
@@ -445,7 +445,7 @@ static void test_million_nested(void)
 		wrong += !symtab_find(tab, 0x1000 + 4000000 - i - 1, &entry) ||
 			 entry.start != 0x1000 + i;
 	printf("# a million nested: %.0f ms\n", (clock() - started) * 1e3 / CLOCKS_PER_SEC);
-	check_u64(wrong, 0, "nested a million deep, wrong answers");
+	check_u64(wrong, 0, "wrong answers for functions nested a million deep");
 	symtab_destroy(tab);
 }
 
@@ -515,8 +515,8 @@ static void test_random(void)
 		wrong_narrow += count_wrong(1);
 		wrong_wide += count_wrong(1ULL << 26); /* sizes up to 3 GiB, spans over 4 GiB */
 	}
-	check_u64(wrong_narrow, 0, "random tables, wrong answers");
-	check_u64(wrong_wide, 0, "random tables of over 4 GiB, wrong answers");
+	check_u64(wrong_narrow, 0, "wrong answers of random tables");
+	check_u64(wrong_wide, 0, "wrong answers of random tables of over 4 GiB");
 }
 
 int main(void)

@@ -135,7 +135,7 @@ static void test_hostile(void)
 		for (; *text; text++)
 			wrong += *text < ' ' || *text > '~';
 	}
-	check_u64(wrong, 0, "random words");
+	check_u64(wrong, 0, "random words without a text of plain characters");
 }
 
 /* --- against objdump -------------------------------------------------------------------------- */

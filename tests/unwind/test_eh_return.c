@@ -101,9 +101,10 @@ static void test_end(void)
 
 	check(eh_return_is_near(end, sizeof(end), 0x1000),
 	      "code with a call and a jump forwards leads to the end");
-	check(eh_return_has_call(end, sizeof(end), 0x1000), "the call is ahead");
+	check(eh_return_has_call(end, sizeof(end), 0x1000),
+	      "code before the call has a call ahead");
 	check(!eh_return_has_call(end + 5, sizeof(end) - 5, 0x1005),
-	      "after the call no other call is ahead");
+	      "code after the call has no call ahead");
 	check(!eh_return_is_near(end, 12, 0x1000), "code without the end does not lead to the end");
 	check(!eh_return_is_near(end, 0, 0x1000), "no code does not lead to the end");
 	memcpy(code, end, sizeof(end));

@@ -237,16 +237,16 @@ static void test_sections(void)
 	exidx = compile(8);
 	if (!exidx)
 		return;
-	check_step(exidx, 0x20, word(9), STACK + 40, "in the entry");
+	check_step(exidx, 0x20, word(9), STACK + 40, "a rule in the index entry itself");
 	check_step(exidx, 0x60, word(9), STACK + 40, "r11, in .ARM.extab");
 	check_step(exidx, 0xa0, word(1), STACK + 8, "an .ARM.extab entry with three instructions");
-	check_step(exidx, 0xe0, word(9), STACK + 40, "g++'s form");
+	check_step(exidx, 0xe0, word(9), STACK + 40, "an .ARM.extab entry of g++, with a routine");
 	check_none(exidx, 0x120, "interrupted code that cannot be unwound is not covered");
 	check_end(exidx, 0x120);
 	check_none(exidx, 0x160, "an entry with an unknown form gives no rule");
 	check_none(exidx, 0x1a0, "an entry outside of .ARM.extab gives no rule");
-	check_step(exidx, 0x1d0, word(1), STACK + 8, "the last entry");
-	check_none(exidx, 0x1c0 + 0x800, "the last entry does not hold for ever");
+	check_step(exidx, 0x1d0, word(1), STACK + 8, "code of the last entry");
+	check_none(exidx, 0x1c0 + 0x800, "code far after the last entry has no rule");
 	exidx_destroy(exidx);
 	put(1, 0x400, 0x808480b0);
 	put(2, 0x80, 0x8001afb0);
@@ -313,12 +313,14 @@ static void test_linux(void)
 	begin(0x60, &cursor);
 	cursor.regs[REG_SP] = STACK + sizeof(made.words) - 40;
 	check(exidx_step(exidx, 0, &cursor) == STEP_CUT,
-	      "the registers of interrupted code were not copied");
+	      "registers of interrupted code that were not copied cut the chain");
 	begin(0x20, &cursor);
-	check(exidx_step(exidx, 0, &cursor) == STEP_NOT_COVERED, "an entry that was interrupted");
+	check(exidx_step(exidx, 0, &cursor) == STEP_NOT_COVERED,
+	      "an interrupted kernel entry that cannot be unwound is not covered");
 	begin(0x20, &cursor);
 	cursor.interrupted = false;
-	check(exidx_step(exidx, 0, &cursor) == STEP_OUTERMOST, "an entry that has called");
+	check(exidx_step(exidx, 0, &cursor) == STEP_OUTERMOST,
+	      "a kernel entry that cannot be unwound has no caller after a call");
 	exidx_destroy(exidx);
 }
 

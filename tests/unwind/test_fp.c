@@ -245,7 +245,7 @@ static void test_cut(void)
 	begin(H + 16, at(2));
 	memset(&stack, 0, sizeof(stack));
 	run(NULL);
-	check_stack(UNWIND_CUT, CHAIN(H + 16), 0, "nothing was copied");
+	check_stack(UNWIND_CUT, CHAIN(H + 16), 0, "a stack of which nothing was copied");
 }
 
 /* Zeros in the place of a page that is gone look like an outermost frame, but are not one. */
@@ -380,7 +380,7 @@ static void test_entry_pushed(const struct symbols *symbols)
 	frame(0, 0, F + 8);
 	begin(H + 1, 0);
 	unwind(symbols, 2);
-	check_stack(UNWIND_COMPLETE, CHAIN(H + 1, F + 8), at(2), "rbp is pushed, and is 0");
+	check_stack(UNWIND_COMPLETE, CHAIN(H + 1, F + 8), at(2), "a pushed rbp of 0");
 }
 
 static void test_known_code(const struct symbols *symbols)
@@ -389,7 +389,7 @@ static void test_known_code(const struct symbols *symbols)
 	begin(H + 16, at(2));
 	unwind(symbols, 64);
 	check_stack(UNWIND_COMPLETE, CHAIN(H + 16, F + 8, G + 8, MAIN_FN + 8), at(12),
-		    "all code is known");
+		    "a chain in code that is wholly known");
 	frame(6, at(10), CODE + 0x401);
 	begin(H + 16, at(2));
 	unwind(symbols, 64);

@@ -107,7 +107,7 @@ static void test_frames(void)
 	gcc_frame(12, 0, MAIN_FN + 8);
 	made.words[6] = 0; /* below F's frame */
 	made.words[2] = at(7);
-	check_chain(UNWIND_COMPLETE, whole, "a mixture");
+	check_chain(UNWIND_COMPLETE, whole, "frames of gcc and of clang in one chain");
 }
 
 static void test_damaged(void)

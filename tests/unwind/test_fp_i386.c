@@ -245,10 +245,10 @@ static void check_entry_stack(unsigned sp, const char *what)
 
 static void test_entry_stack(void)
 {
-	check_entry_stack(5, "the processor's words");
+	check_entry_stack(5, "entry stack: the processor's words alone");
 	check_entry_stack(11, "entry stack: before push %ebp");
 	check_entry_stack(12, "entry stack: after push %ebp");
-	check_entry_stack(N_PT_I386, "all registers");
+	check_entry_stack(N_PT_I386, "entry stack: all registers");
 	put(PIECE_TASK, WORDS - 1, 0x68);
 	walk_chain();
 	check(!stack.parts[UNWIND_USER].walked, "pt_regs with a kernel segment give no user part");

@@ -61,7 +61,7 @@ static void test_functions(enum make_go_layout layout, bool tell_text)
 
 	if (!check(go_table_init(&table), "the table of Go %s is read", layouts[layout]))
 		return;
-	check_u64(table.n_functions, N_FUNCTIONS, "functions");
+	check_u64(table.n_functions, N_FUNCTIONS, "functions in the table");
 	for (unsigned i = 0; i < N_FUNCTIONS; i++) {
 		struct go_function function = { 0 };
 
@@ -73,7 +73,8 @@ static void test_functions(enum make_go_layout layout, bool tell_text)
 		      "the function has its name: %.*s", (int)function.name_bytes, function.name);
 		check(function.start == start_of(i) && function.end == start_of(i + 1),
 		      "%" PRIx64 " to %" PRIx64, function.start, function.end);
-		check_u64(function.flags, layout < MAKE_GO_1_18 ? GO_UNMARKED : functions[i].flags, "flags");
+		check_u64(function.flags, layout < MAKE_GO_1_18 ? GO_UNMARKED : functions[i].flags,
+			  "flags of a function");
 	}
 }
 
@@ -98,7 +99,7 @@ static void test_depths(enum make_go_layout layout)
 		      (int)depths.depth, depths.row_start, depths.row_end);
 		at = depths.row_end;
 	}
-	check_u64(i, 3, "rows");
+	check_u64(i, 3, "rows of a function");
 }
 
 /* --- steps ------------------------------------------------------------------------------------ */

@@ -82,7 +82,7 @@ static void test_first_code(void)
 	      "an entry that ends in a call has no caller");
 	cursor.regs[REG_RIP] = CODE + 0x100;
 	check(code && first_code_step(code, 0, &cursor) == STEP_NOT_COVERED,
-	      "a function in front of the entry has a caller");
+	      "a function before the entry has a caller");
 	cursor.interrupted = true;
 	cursor.regs[REG_RIP] = CODE + 0x140;
 	check(code && first_code_step(code, 0, &cursor) == STEP_NOT_COVERED,
@@ -193,7 +193,7 @@ static struct cfi *compile(bool is_short)
 	struct cfi *cfi = NULL;
 	struct xtop_error *error = cfi_compile(&sections, &cfi);
 
-	check(!error, "the table is made");
+	check(!error, "a table of i386 is made");
 	error_destroy(error);
 	return cfi;
 }
@@ -235,8 +235,8 @@ static void test_cfi(void)
 	      "a table of one function is made");
 	if (!cfi)
 		return;
-	check_step(cfi, 0, 0x1234, at(4), "at the entry");
-	check_step(cfi, 1, 0x1234, at(4), "ebp was pushed");
+	check_step(cfi, 0, 0x1234, at(4), "at a function's first instruction");
+	check_step(cfi, 1, 0x1234, at(4), "after ebp was pushed");
 	check_step(cfi, 3, at(2), at(4), "ebp is the frame's");
 	check_step(cfi, 5, at(2), at(4), "ebx and esi were pushed");
 	begin(CODE + 5, at(WORDS), WIDTH_32_PAE);

@@ -116,7 +116,7 @@ static void test_guess(void)
 		for (size_t i = 0; i < 100; i++)
 			add_entry(TEXT + i, 8, 0, i % 10 ? call[version - 1] : regs[version - 1]);
 		if (check(orc_guess_layout(entries, n, &guess), "V%d is recognized", version))
-			check_u64(guess, version, "the guess is right");
+			check_u64(guess, version, "the version that is guessed");
 	}
 	memset(entries, 0xff, sizeof(entries));
 	check(!orc_guess_layout(entries, MAX_N, &(enum orc_version){ 0 }), "no layout fits");
@@ -254,7 +254,7 @@ static void test_random(void)
 		}
 		orc_destroy(orc);
 	}
-	check_u64(wrong, 0, "wrong answers");
+	check_u64(wrong, 0, "rows of random tables that a search through all entries contradicts");
 	for (int round = 0; round < 400; round++) {
 		struct orc *orc = NULL;
 
@@ -301,7 +301,8 @@ static void test_many_rows(void)
 	source.text_end = TEXT + many;
 	source.n = ORC_MAX_ROWS;
 	must(orc_create(&source, &layout, &orc));
-	check_u64(orc_find(orc, TEXT + 65534)->sp_offset & 0xffff, 65534, "the last row that fits");
+	check_u64(orc_find(orc, TEXT + 65534)->sp_offset & 0xffff, 65534,
+		  "offset of the last row that fits");
 	orc_destroy(orc);
 	orc = NULL;
 	source.n = many;

@@ -298,8 +298,10 @@ int main(void)
 	       tally.steps);
 	check(tally.n >= N_SAMPLES / 2, "%u chains are whole by tables", tally.n);
 	check(tally.steps >= 5 * tally.n, "%u steps by instructions", tally.steps);
-	check(tally.same * 100 >= tally.n * 95, "95 %% of them are the same by instructions alone");
-	check(tally.other * 100 <= tally.n, "at most one in a hundred leads elsewhere");
+	check(tally.same * 100 >= tally.n * 95,
+	      "95 %% of the whole chains are the same by instructions alone");
+	check(tally.other * 100 <= tally.n,
+	      "at most one chain in a hundred leads elsewhere by instructions");
 	unwind_tables_deinit(&child.instructions);
 	elf_file_deinit(&child.file);
 	close(child.fd);

@@ -142,8 +142,10 @@ static void test_code_alone(void)
 	made.words[1 + 5 + 16] = INTERRUPTED;
 	unwind_stack(&made.vcpu, &spaces, UNWIND_AUTO, &stack);
 	check(stack.n_frames >= 3, "%u frames without tables", stack.n_frames);
-	check_u64(unwind_frame_code(&stack.frames[1]), TRAMPOLINE, "the trampoline by its code");
-	check_u64(unwind_frame_code(&stack.frames[2]), INTERRUPTED, "what the signal interrupted");
+	check_u64(unwind_frame_code(&stack.frames[1]), TRAMPOLINE,
+		  "the trampoline is found by its code");
+	check_u64(unwind_frame_code(&stack.frames[2]), INTERRUPTED,
+		  "the address that the signal has interrupted");
 	unwind_tables_deinit(&tables);
 }
 

@@ -179,10 +179,10 @@ static void test_plt(void)
 		     0xe9, 0xe0, 0xff, 0xff, 0xff); /* 101b: jmp 1000 */
 
 	check_rule_at(code, PLACE, 16, "the head of a PLT");
-	check_rule_at(code, PLACE + 6, 24, "its jump");
-	check_rule_at(code, PLACE + 0x10, 8, "a stub");
-	check_rule_at(code, PLACE + 0x16, 8, "its second way");
-	check_rule_at(code, PLACE + 0x1b, 16, "the jump to the head");
+	check_rule_at(code, PLACE + 6, 24, "the jump in a PLT's head");
+	check_rule_at(code, PLACE + 0x10, 8, "a stub of a PLT");
+	check_rule_at(code, PLACE + 0x16, 8, "a PLT stub's second way");
+	check_rule_at(code, PLACE + 0x1b, 16, "a PLT stub's jump to the head");
 }
 
 /* The bytes are: call; filler; jmp *%rdx; filler. Further on the jump stands among other code. */
@@ -198,7 +198,8 @@ static void test_lone_jump(void)
 	bool missing;
 
 	check_rule_at(code, PLACE + 0x10, 8, "a function that only jumps");
-	check(!find(code, PLACE + 0x20, false, &rule, &missing), "the end of other code is none");
+	check(!find(code, PLACE + 0x20, false, &rule, &missing),
+	      "a jump among other code is no function that only jumps");
 }
 
 static void test_signal_return(void)
@@ -264,11 +265,11 @@ static void test_missing(void)
 	static uint8_t bytes[0x1000] = { 0x0f, 0x85, 0xfa, 0x0f, 0, 0, 0x5b, 0xc3 };
 	struct made_code code = { bytes, sizeof(bytes), 0, 0 };
 
-	check_rule(code, true, REG_RSP, 16, "one way is missing");
+	check_rule(code, true, REG_RSP, 16, "a branch to a missing page");
 	code.missing = PLACE + 6;
-	check_no_rule(code, true, true, "all ways are missing");
+	check_no_rule(code, true, true, "a branch and code after it in missing pages");
 	code.missing = PLACE;
-	check_no_rule(code, true, true, "the address is missing");
+	check_no_rule(code, true, true, "an address in a missing page");
 }
 
 /* Code that was read is kept for the next search. Only the code at the address is read again. */
