@@ -42,7 +42,7 @@ struct processes_settings {
 struct processes_counts {
 	unsigned kept;
 	/* Numbers of kept processes with a property: */
-	unsigned torn;           /* areas changed while they were read, or were not there */
+	unsigned torn;           /* some areas are missing, or changed while they were read */
 	unsigned jit, named_jit; /* with compiled code; with names for compiled code */
 	/* Counters since the start: */
 	uint64_t walks, retries;
