@@ -48,9 +48,15 @@ struct runtime *runtime_find(struct elf_file *file, const char *name)
 	return runtime;
 }
 
+struct runtime *runtime_ref(struct runtime *runtime)
+{
+	runtime->n_shared++;
+	return runtime;
+}
+
 void runtime_destroy(struct runtime *runtime)
 {
-	if (!runtime)
+	if (!runtime || runtime->n_shared--)
 		return;
 	free(runtime->layout);
 	free(runtime);
@@ -93,8 +99,8 @@ bool runtime_read_file(struct elf_file *file, uint64_t address, void *bytes, siz
 /*
  * Static thread-local variables lie below the thread pointer on x86-64 (ELF Handling For
  * Thread-Local Storage, variant II). Above it lies glibc's struct pthread, with the values of the
- * first 32 keys, each with a sequence number, from byte 0x310 on (nptl/descr.h). On arm64 it is the
- * other way round (variant I).
+ * first 32 keys, each with a sequence number, from byte 0x310 on (nptl/descr.h). On arm64 they lie
+ * above it, those of preloaded libraries first, and struct pthread below (variant I).
  */
 #define THREAD_ABOVE_BYTES 0x520
 
@@ -124,6 +130,11 @@ bool runtime_search_thread(const struct runtime_process *process, uint64_t threa
 				     thread_pointer + THREAD_ABOVE_BYTES, is_right);
 	if (!found)
 		found = runtime_search_words(process, thread_pointer, page, thread_pointer,
+					     is_right);
+	if (!found && root_is_arm(process->root))
+		found = runtime_search_words(process, thread_pointer,
+					     thread_pointer + THREAD_ABOVE_BYTES,
+					     thread_pointer + THREAD_ABOVE_BYTES + GUEST_PAGE_SIZE,
 					     is_right);
 	if (!found)
 		found = runtime_search_words(process, thread_pointer, page - GUEST_PAGE_SIZE, page,

@@ -15,6 +15,7 @@ struct runtime {
 	void *layout; /* offsets of this version's structures, from malloc(); the language's */
 	/* addresses of the language's exports in the runtime's file; 0: not there */
 	uint64_t exports[RUNTIME_MAX_EXPORTS];
+	unsigned n_shared; /* references besides the one of its file's image */
 };
 
 struct language_ops {

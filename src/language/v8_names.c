@@ -25,7 +25,7 @@
 #define SCRIPT_NAME         16
 #define SCOPE_MAX_VARIABLES 65536
 #define SCOPE_WORDS         8           /* words after the variables, searched for names */
-#define PATH_CHARACTERS     80          /* each has three bytes at most */
+#define PATH_MAX_BYTES      240         /* UTF-8 of a path */
 #define V8_MAX_SOURCE       (256 << 10) /* characters that are searched for ends of lines */
 
 /* Strings: bits of the type (v8 src/objects/instance-type.h), and members. */
@@ -176,6 +176,7 @@ static uint32_t v8_find_line(const struct runtime_process *process, uint64_t scr
 struct v8_scope {
 	char name[RUNTIME_NAME_BYTES]; /* "": none */
 	uint64_t name_at;              /* address of the word with the name; 0: none */
+	uint64_t start_at;             /* address of the word with the position; 0: none */
 	uint32_t start;                /* position in the script's text */
 };
 
@@ -216,6 +217,7 @@ static void v8_search_scope(const struct runtime_process *process, uint64_t addr
 
 		if (passed && i + 1 < SCOPE_WORDS && v8_is_range(words + i)) {
 			found->start = (uint32_t)(words[i] >> 32);
+			found->start_at = address + i * sizeof(words[i]);
 			return;
 		}
 		if (v8_read_type(process, words[i]) == v8_layout_of(process)->scope)
@@ -243,39 +245,56 @@ static bool v8_read_scope(const struct runtime_process *process, uint64_t scope,
 	if ((uint64_t)layout->scope_variables > early &&
 	    memory_read(process->memory, process->root, scope - V8_TAG + early, range,
 			sizeof(range)) == sizeof(range) &&
-	    v8_is_range(range))
+	    v8_is_range(range)) {
 		found->start = (uint32_t)(range[0] >> 32);
+		found->start_at = scope - V8_TAG + early;
+	}
 	return true;
 }
 
-/* Reads the path WORD. A long path loses its beginning. */
+/*
+ * Reads the path WORD. A long path loses its beginning, and begins with "<" instead: then it names no
+ * file.
+ */
 static void v8_read_path(const struct runtime_process *process, uint64_t word,
 			 struct runtime_name *name)
 {
 	struct v8_text text;
+	uint32_t most;
 	size_t n;
+	bool cut;
 
 	if (!v8_find_text(process, word, &text)) {
 		v8_read_string(process, word, name->file, sizeof(name->file));
 		return;
 	}
-	if (text.length > PATH_CHARACTERS) {
-		text.address += (uint64_t)(text.length - PATH_CHARACTERS) * text.width;
-		text.length = PATH_CHARACTERS;
+	most = PATH_MAX_BYTES / (text.width + 1); /* UTF-8 may be a byte longer for each */
+	cut = text.length > most;
+	if (cut) {
+		text.address += (uint64_t)(text.length - most) * text.width;
+		text.length = most;
 	}
 	n = v8_add_text(process, &text, name->file, 0, sizeof(name->file));
 	name->file[n] = '\0';
+	if (cut && strchr(name->file + 1, '/'))
+		name->file[0] = '<';
 }
 
 /*
- * The name is the string whose address the word at AT has. When functions are collected, another
- * one may come to have its parts at the same addresses.
+ * When functions are collected, another one may come to have its parts at the same addresses: with
+ * another place in the text, or another string for a name.
  */
-static void v8_set_witnesses(const struct runtime_process *process, uint64_t at,
+static void v8_set_witnesses(const struct runtime_process *process, const struct v8_scope *scope,
 			     struct runtime_name *name)
 {
-	name->witnesses[0] = at;
-	name->witnesses[1] = runtime_read_word(process, at) - V8_TAG + STRING_HASH;
+	unsigned n = 0;
+
+	if (scope->start_at)
+		name->witnesses[n++] = scope->start_at;
+	if (!scope->name_at)
+		return;
+	name->witnesses[n++] = scope->name_at;
+	name->witnesses[n] = runtime_read_word(process, scope->name_at) - V8_TAG + STRING_HASH;
 }
 
 bool v8_read_shared_name(const struct runtime_process *process, uint64_t shared,
@@ -289,8 +308,7 @@ bool v8_read_shared_name(const struct runtime_process *process, uint64_t shared,
 	if (v8_read_type(process, word) == layout->scope) {
 		if (!v8_read_scope(process, word, &scope))
 			return false;
-		if (scope.name_at)
-			v8_set_witnesses(process, scope.name_at, name);
+		v8_set_witnesses(process, &scope, name);
 	} else if (!v8_is_small(word) &&
 		   !v8_read_string(process, word, scope.name, sizeof(scope.name))) {
 		return false;

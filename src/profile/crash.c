@@ -180,6 +180,7 @@ static bool crash_begin_program(struct crash_work *work, const struct sample_vcp
 						  .space = task->user,
 						  .memory = memory,
 						  .root = sample_get_user_root(vcpu),
+						  .tgid = task->tgid,
 						  .thread_pointer = task->thread_pointer,
 						  .asleep = true, /* nothing was copied */
 						  .counts = &work->counts };

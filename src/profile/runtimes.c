@@ -25,7 +25,7 @@ struct runtimes_process {
 	uint64_t tables;                /* number of the address space */
 	uint32_t tgid;                  /* 0: not known */
 	struct runtime_process running; /* running.runtime is NULL if the process runs none */
-	struct image *image; /* has running.runtime; a reference, as the process may end; or NULL */
+	struct runtime *runtime; /* running.runtime; a reference, as the process may end; or NULL */
 	uint64_t loop; /* an address in the interpreter's loop; 0: not known */
 	bool ready;    /* the process has a recipe, or has been prepared */
 	bool in_sampler;   /* the sampler has the recipe */
@@ -95,12 +95,24 @@ struct xtop_error *runtimes_create(struct frames *frames, bool lines, struct run
 	return NULL;
 }
 
+static void runtimes_forget_process(struct runtimes_process *process)
+{
+	free(process->running.state);
+	runtime_destroy(process->runtime);
+	*process = (struct runtimes_process){ .generation = 0 };
+}
+
+void runtimes_forget(struct runtimes *runtimes)
+{
+	for (size_t i = 0; i < RUNTIMES_MAX_PROCESSES; i++)
+		runtimes_forget_process(&runtimes->processes[i]);
+	runtimes->process = NULL;
+}
+
 void runtimes_destroy(struct runtimes *runtimes)
 {
-	for (size_t i = 0; runtimes && i < RUNTIMES_MAX_PROCESSES; i++) {
-		free(runtimes->processes[i].running.state);
-		image_unref(runtimes->processes[i].image);
-	}
+	if (runtimes)
+		runtimes_forget(runtimes);
 	free(runtimes);
 }
 
@@ -118,12 +130,12 @@ static struct runtimes_process *runtimes_find_process(struct runtimes *runtimes,
 	/* A task that is asleep need not have the page tables with which it runs. */
 	if (process->generation == generation && (process->tables == tables || sample->asleep))
 		return process;
-	free(process->running.state);
-	image_unref(process->image);
-	*process = (struct runtimes_process){ .generation = generation, .tables = tables };
+	runtimes_forget_process(process);
+	process->generation = generation;
+	process->tables = tables;
 	mapping = space_find_runtime(sample->space);
 	if (mapping) {
-		process->image = image_ref(mapping->image);
+		process->runtime = runtime_ref(mapping->image->runtime);
 		process->running = (struct runtime_process){ .runtime = mapping->image->runtime,
 							     .bias = mapping->bias,
 							     .decode = runtimes_decode };
@@ -253,7 +265,7 @@ static uint32_t runtimes_name(struct runtimes *runtimes, const struct runtime_fr
 		.position = frame->position,
 		.check = check,
 		.name_hash = frame->name_hash,
-		.witnesses = { name.witnesses[0], name.witnesses[1] },
+		.witnesses = { name.witnesses[0], name.witnesses[1], name.witnesses[2] },
 		.witnessed = runtimes_read_witnesses(running, name.witnesses),
 		.frame = frames_intern(runtimes->frames, FRAME_KIND_USERLAND, name.function,
 				       name.file, name.line),
@@ -391,7 +403,7 @@ static bool runtimes_read_source(const struct runtimes *runtimes, const struct r
 					     .name_hash = code->name_hash };
 	uint64_t check;
 
-	if (!process || !runtime_check_code(&process->running, &frame, &check) ||
+	if (!process || !process->tgid || !runtime_check_code(&process->running, &frame, &check) ||
 	    check != code->check)
 		return false;
 	source->tgid = process->tgid;

@@ -25,6 +25,8 @@ struct runtimes;
 /* LINES: each line of a function is a frame. */
 struct xtop_error *runtimes_create(struct frames *frames, bool lines, struct runtimes **runtimesp);
 void runtimes_destroy(struct runtimes *runtimes); /* NULL allowed */
+/* Forgets all processes, before the guest's memory becomes another one. */
+void runtimes_forget(struct runtimes *runtimes);
 
 /* A sample of user code. */
 struct runtimes_sample {

@@ -100,6 +100,9 @@ static void check_source(struct live_process *live, const struct language *langu
 	check(source.tgid == (uint32_t)live->pid, "%s: its process", language->program);
 	check(!runtimes_find_source(native.runtimes, FRAME_NONE, &source),
 	      "%s: another frame has no file", language->program);
+	runtimes_forget(native.runtimes);
+	check(!runtimes_find_source(native.runtimes, alpha, &source),
+	      "%s: no file of a guest that is another one now", language->program);
 	told_native_deinit(&native);
 }
 

@@ -32,13 +32,15 @@
 #define RUNTIME_MAX_FRAMES 512 /* frames of one sample that get names: the innermost ones */
 #define RUNTIME_NAME_BYTES 256 /* for a function's name and its NUL; a longer one is cut */
 #define RUNTIME_FILE_BYTES 256 /* for the name of a file of source text */
-#define RUNTIME_WITNESSES  2   /* words that tell whether a name is still the one that was read */
+#define RUNTIME_WITNESSES  3   /* words that tell whether a name is still the one that was read */
 
 struct elf_file;
 struct runtime;
 
 /* The runtime that FILE, whose last path component is NAME, has; NULL: none, or no memory. */
 struct runtime *runtime_find(struct elf_file *file, const char *name);
+/* Returns RUNTIME with another reference, which runtime_destroy() gives back. */
+struct runtime *runtime_ref(struct runtime *runtime);
 void runtime_destroy(struct runtime *runtime); /* NULL allowed */
 
 /* What an instruction does, for languages that follow jumps. */
