@@ -508,8 +508,9 @@ void control_get_times(const struct control *control, struct vcpu_times *times, 
  *   | region's key, low 44 bits       | bytes from its start |
  *
  * The key is the region's number. In the lower half, where each process has its own stacks, the
- * number is mixed with the address space. The low 13 bits of CR3 are left out: bit 12 tells the two
- * page tables of a process apart (Linux with page-table isolation), and the bits below are flags.
+ * number is mixed with the address space. The low 13 bits of its number are left out: in x86's CR3
+ * bit 12 tells the two page tables of a process apart (Linux with page-table isolation), and the
+ * bits below are flags.
  */
 #define HINT_BYTES_BITS 20
 #define HINT_CR3_SHIFT  13

@@ -157,7 +157,7 @@ static enum sample_cut arm64_copy_user(struct copy *copy, enum sample_stack_kind
 	cut = piece_writer_add(&copy->writer, kind, copy->own, address,
 			       stacks_user_bytes(copy, address, 0, COPY_UNKNOWN_BYTES));
 	if (control_has_recipes(copy->copier->control))
-		stacks_copy_by_recipe(copy, arm64_read_thread_pointer(copy));
+		stacks_copy_by_recipe(copy, arm64_read_thread_pointer);
 	return cut;
 }
 

@@ -11,14 +11,16 @@
 
 /*
  * Adds the frames of the interpreter that the user code runs, if the process of copy->own has a
- * recipe. THREAD_POINTER: the user's; 0: not known.
+ * recipe. READ_POINTER returns the user's thread pointer, or 0 if it is not known.
  */
-static inline void stacks_copy_by_recipe(struct copy *copy, uint64_t thread_pointer)
+static inline void stacks_copy_by_recipe(struct copy *copy,
+					 uint64_t (*read_pointer)(struct copy *copy))
 {
 	struct recipe recipe;
 
 	if (control_get_recipe(copy->copier->control, root_space(copy->own), &recipe))
-		piece_writer_add_list(&copy->writer, copy->own, thread_pointer, &recipe);
+		piece_writer_add_list(&copy->writer, copy->own,
+				      recipe.by_thread ? read_pointer(copy) : 0, &recipe);
 }
 
 #endif

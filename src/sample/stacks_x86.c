@@ -222,6 +222,11 @@ static enum sample_cut stacks_add_user(struct copy *copy, enum sample_stack_kind
 	return cut;
 }
 
+static uint64_t x86_read_thread_pointer(struct copy *copy)
+{
+	return copy->regs->fs_base;
+}
+
 static enum sample_cut stacks_copy_user(struct copy *copy, enum sample_stack_kind kind,
 					uint64_t address)
 {
@@ -236,7 +241,7 @@ static enum sample_cut stacks_copy_user(struct copy *copy, enum sample_stack_kin
 					 STACKS_COROUTINE_BYTES);
 	cut = stacks_add_user(copy, kind, address, bytes);
 	if (control_has_recipes(copy->copier->control))
-		stacks_copy_by_recipe(copy, copy->regs->fs_base);
+		stacks_copy_by_recipe(copy, x86_read_thread_pointer);
 	return cut;
 }
 

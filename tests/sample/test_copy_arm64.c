@@ -188,8 +188,11 @@ static void test_interpreter(void)
 	const struct recipe recipe = {
 		.base = 16, .by_thread = 1, .n_loads = 1, .n_words = 1, .words = { 8 }
 	};
+	struct recipe other = recipe; /* of the process whose page tables are in the next page */
+	struct registers next_process;
 
 	begin_entry_task();
+	next_process = *regs;
 	copier.stacks.task_thread_pointer = TASK_THREAD_POINTER_AT;
 	*word_at(TASK + TASK_THREAD_POINTER_AT) = THREAD;
 	*word_at(THREAD + 16) = NODE;
@@ -197,9 +200,12 @@ static void test_interpreter(void)
 	*word_at(NODE + 0x800) = 0;
 	*word_at(NODE + 8) = 111;
 	*word_at(NODE + 0x808) = 222;
+	next_process.arm64.ttbr0 += GUEST_PAGE_SIZE;
+	other.words[0] = 16;
 	control_set_recipe(control, registers_space(regs), &recipe);
+	control_set_recipe(control, registers_space(&next_process), &other);
 	copy(false);
-	check(has_list(111, 222), "a system call: the interpreter's frames");
+	check(has_list(111, 222), "a system call: the interpreter's frames, as its own recipe says");
 	enter_user();
 	copy(true);
 	check(has_list(111, 222), "user code: the interpreter's frames");
@@ -325,7 +331,8 @@ static void test_hidden_user(void)
 		    "TTBR0 is empty: the user's stack by the tables of the task's mm");
 	check_u64(sample_get_user_tables(&record.vcpu).value, lower,
 		  "TTBR0 is empty: the frame of the tables that were used");
-	control_set_stack_top(control, lower << 12, USER + 0x6000, USER + 0x6100);
+	control_set_stack_top(control, sample_get_user_space(&record.vcpu), USER + 0x6000,
+			      USER + 0x6100);
 	copy(false);
 	check_piece(1, STACK_USER, USER + 0x6000, USER + 0x6100,
 		    "TTBR0 is empty: the user's stack as learned from user code");

@@ -179,7 +179,7 @@ static void test_go_on_g0(void)
 	begin_go(USER + 0x5000, GO_THREAD_G0);
 	*word_at(GO_CURG + GO_G_SP) = GO_STACK + 0x1000;
 	control_set_go_stacks(
-		control, lower << 12,
+		control, registers_space(regs),
 		&(struct go_stacks){ .g = GO_G_IN_REGISTER, .gsignal = 80, .curg = 192 }, false);
 	copy(true);
 	check_left("on g0's stack");
@@ -198,7 +198,7 @@ static void test_go_on_g0(void)
 	copy(false);
 	check(record.vcpu.n_stacks == 3 && first_word(2) == GO_PC,
 	      "a thread of Go in the kernel has its goroutine: %u pieces", record.vcpu.n_stacks);
-	control_set_go_stacks(control, lower << 12, &other, false);
+	control_set_go_stacks(control, registers_space(regs), &other, false);
 	copy(false);
 	check_pieces(2, "a version of Go that has curg elsewhere");
 	end();

@@ -93,16 +93,20 @@ static inline bool root_is_arm(struct memory_root root)
 	return root.width & ROOT_ARM64;
 }
 
-/* A number for the vCPU's address space. Two processes at the same time have different numbers. */
-static inline uint64_t registers_space(const struct registers *regs)
-{
-	return regs->arch == ARCH_ARM64 ? regs->arm64.ttbr0 & ROOT_ARM64_TABLE : regs->cr3;
-}
-
-/* The number of the address space that user code has in ROOT. */
+/*
+ * The number of the address space that user code has in ROOT. Two processes at the same time have
+ * numbers that differ in bits 13 and higher (control.c). With pages of 64 KiB, tables of arm64 are
+ * 64 bytes apart.
+ */
 static inline uint64_t root_space(struct memory_root root)
 {
-	return root_is_arm(root) ? root.arm64.table0 : root.cr3;
+	return root_is_arm(root) ? root.arm64.table0 << 7 : root.cr3;
+}
+
+/* The number of the vCPU's address space. */
+static inline uint64_t registers_space(const struct registers *regs)
+{
+	return root_space(walk_root(regs));
 }
 
 /* ROOT with another top table for user code. */

@@ -123,14 +123,6 @@ static inline frame_t sample_get_user_tables(const struct sample_vcpu *vcpu)
 	return vcpu->user ? FRAME(0) : sample_get_frame(vcpu);
 }
 
-/* The number of the user stacks' address space, such as registers_space() returns. */
-static inline uint64_t sample_get_user_space(const struct sample_vcpu *vcpu)
-{
-	frame_t tables = sample_get_user_tables(vcpu);
-
-	return tables.value ? tables.value << GUEST_PAGE_SHIFT : registers_space(&vcpu->regs);
-}
-
 /* The page tables of the user stacks. */
 static inline struct memory_root sample_get_user_root(const struct sample_vcpu *vcpu)
 {
@@ -138,6 +130,12 @@ static inline struct memory_root sample_get_user_root(const struct sample_vcpu *
 	struct memory_root root = walk_root(&vcpu->regs);
 
 	return tables.value ? root_with_table(root, tables.value << GUEST_PAGE_SHIFT) : root;
+}
+
+/* The number of the user stacks' address space, such as registers_space() returns. */
+static inline uint64_t sample_get_user_space(const struct sample_vcpu *vcpu)
+{
+	return root_space(sample_get_user_root(vcpu));
 }
 
 /*
