@@ -401,14 +401,18 @@ static size_t linux_read_file(void *context, uint32_t tgid, const char *path, vo
 {
 	struct linux_system *system = context;
 	const struct linux_guest *guest = &system->kernel.guest;
-	uint64_t task = system->finder.tasks ? tasks_find_of_process(system->finder.tasks, tgid)
-					     : 0;
+	const struct tasks *tasks = system->finder.tasks;
+	uint64_t task, fs;
 	uint32_t found;
+	size_t slot = 0;
 
 	memory_refresh(guest->memory);
-	if (!task || !member_read_u32(guest, task, TASK_TGID, &found) || found != tgid)
-		return 0;
-	return guest_file_read_path(guest, task, path, buffer, size_bytes);
+	while (tasks && (task = tasks_find_of_process(tasks, tgid, &slot)))
+		/* A thread that has ended has no fs_struct, and its task may be another one's. */
+		if (member_read_u32(guest, task, TASK_TGID, &found) && found == tgid &&
+		    member_read_pointer(guest, task, TASK_FS, &fs))
+			return guest_file_read_path(guest, task, path, buffer, size_bytes);
+	return 0;
 }
 
 static bool linux_read_timer(void *context, unsigned vcpu, uint64_t *timer_ns)

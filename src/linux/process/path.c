@@ -38,6 +38,7 @@
 
 struct path_place {
 	uint64_t vfsmount, dentry;
+	unsigned n_left; /* entries of all lists that are still looked at on the way down */
 };
 
 /* --- up --------------------------------------------------------------------------------------- */
@@ -245,18 +246,18 @@ static bool path_list_mounts(struct path_list *list, const struct linux_guest *g
 			       MOUNT_CHILD);
 }
 
-/* Finds the child of DENTRY whose name is the first LENGTH bytes of NAME. */
-static bool path_find_child(const struct linux_guest *guest, uint64_t dentry, const char *name,
-			    size_t length, uint64_t *childp)
+/* Goes from PLACE to its child whose name is the first LENGTH bytes of NAME. */
+static bool path_enter_child(const struct linux_guest *guest, struct path_place *place,
+			     const char *name, size_t length)
 {
 	struct path_list list;
 	uint64_t child;
 
-	if (!path_list_children(&list, guest, dentry))
+	if (!path_list_children(&list, guest, place->dentry))
 		return false;
-	while (path_list_next(&list, &child))
+	for (; place->n_left && path_list_next(&list, &child); place->n_left--)
 		if (path_has_name(guest, child, name, length)) {
-			*childp = child;
+			place->dentry = child;
 			return true;
 		}
 	return false;
@@ -273,12 +274,13 @@ static void path_enter_mount(const struct linux_guest *guest, struct path_place 
 
 	if (!path_list_mounts(&list, guest, place->vfsmount))
 		return;
-	while (path_list_next(&list, &mount)) {
+	for (; place->n_left && path_list_next(&list, &mount); place->n_left--) {
 		vfsmount = mount + layout_offset(&guest->layout, MOUNT_MNT);
 		if (member_read_word(guest, mount, MOUNT_MOUNTPOINT, &mountpoint) &&
 		    mountpoint == place->dentry &&
 		    member_read_pointer(guest, vfsmount, VFSMOUNT_ROOT, &root)) {
-			*place = (struct path_place){ vfsmount, root };
+			place->vfsmount = vfsmount;
+			place->dentry = root;
 			return;
 		}
 	}
@@ -290,13 +292,14 @@ static bool path_step_down(const struct linux_guest *guest, struct path_place *p
 {
 	unsigned depth = 0;
 
+	place->n_left = 2 * PATH_MAX_ENTRIES;
 	for (size_t n; *path; path += n) {
 		path += strspn(path, "/");
 		n = strcspn(path, "/");
 		if (!n || (n == 1 && *path == '.'))
 			continue;
 		if (depth++ == PATH_MAX_DEPTH ||
-		    !path_find_child(guest, place->dentry, path, n, &place->dentry))
+		    !path_enter_child(guest, place, path, n))
 			return false;
 		path_enter_mount(guest, place);
 	}

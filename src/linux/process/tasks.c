@@ -336,11 +336,14 @@ uint64_t tasks_find_on_stack(const struct tasks *tasks, uint64_t sp)
 	return last ? last->task.address : 0;
 }
 
-uint64_t tasks_find_of_process(const struct tasks *tasks, uint32_t tgid)
+uint64_t tasks_find_of_process(const struct tasks *tasks, uint32_t tgid, size_t *slot)
 {
-	for (size_t i = 0; i < TASKS_MAX; i++)
-		if (tasks->slots[i].task.address && tasks->slots[i].task.tgid == tgid)
-			return tasks->slots[i].task.address;
+	while (*slot < TASKS_MAX) {
+		const struct task *task = &tasks->slots[(*slot)++].task;
+
+		if (task->address && task->tgid == tgid)
+			return task->address;
+	}
 	return 0;
 }
 

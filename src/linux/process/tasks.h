@@ -73,8 +73,11 @@ const struct task *tasks_find(struct tasks *tasks, uint64_t address, uint64_t no
  * may belong to another task.
  */
 uint64_t tasks_find_on_stack(const struct tasks *tasks, uint64_t sp);
-/* The address of a kept task of the process TGID; 0: none is kept. That task may have ended. */
-uint64_t tasks_find_of_process(const struct tasks *tasks, uint32_t tgid);
+/*
+ * The address of the next kept task of the process TGID, from *SLOT on, which is 0 at first; 0: no
+ * other one is kept. That task may have ended.
+ */
+uint64_t tasks_find_of_process(const struct tasks *tasks, uint32_t tgid, size_t *slot);
 /* Whether the address SP lies on TASK's kernel stack. */
 bool tasks_is_on_stack(const struct tasks *tasks, const struct task *task, uint64_t sp);
 /* Call this if the task at ADDRESS has changed: the next tasks_find() reads it again. */

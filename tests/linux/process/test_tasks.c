@@ -236,6 +236,7 @@ static void test_stacks(void)
 	const uint64_t stack = 0xffffc90000200000ULL;
 	uint64_t mm = MADE_OBJECTS + 0x100000, first, second;
 	const struct task *task;
+	size_t slot = 0;
 
 	begin();
 	first = made_task(made, 100, 100, "first", mm, 0);
@@ -257,8 +258,11 @@ static void test_stacks(void)
 		  "an address in the second task's stack leads to it");
 	check_u64(tasks_find_on_stack(tasks, stack + 0x8000), 0,
 		  "an address in no stack leads to no task");
-	check_u64(tasks_find_of_process(tasks, 101), second, "a process's number leads to its task");
-	check_u64(tasks_find_of_process(tasks, 7), 0, "no task is kept of another process");
+	check_u64(tasks_find_of_process(tasks, 101, &slot), second,
+		  "a process's number leads to its task");
+	check_u64(tasks_find_of_process(tasks, 101, &slot), 0, "a process's only task is its last one");
+	slot = 0;
+	check_u64(tasks_find_of_process(tasks, 7, &slot), 0, "no task is kept of another process");
 	made_set(made, second, TASK_STACK, stack);
 	tasks_find(tasks, second, 2 * TASKS_FRESH_NS);
 	check_u64(tasks_find_on_stack(tasks, stack + 0x100), second,
