@@ -120,5 +120,7 @@ struct xtop_error *opener_start(struct opener *opener, const struct broker_reque
 	if (pid == 0)
 		opener_run(opener, request, broker, socket);
 	opener->children[place] = pid;
+	if (request->number == OPENER_REMOVE)
+		opener->has_created[opener->creator] = false;
 	return NULL;
 }

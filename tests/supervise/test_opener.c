@@ -181,6 +181,7 @@ static void test_remove(void)
 	check(opens(OPENER_REPLACE, "a.folded"), "a file is replaced");
 	check(!starts(OPENER_REMOVE, "a.folded"), "a file that was replaced is not removed");
 	check(removes("b.folded") && !there("b.folded"), "the newest file is removed");
+	check(!starts(OPENER_REMOVE, "b.folded"), "a file that was removed is not removed again");
 }
 
 /* Asks for a file that cannot be made. True: main hears of it. */
