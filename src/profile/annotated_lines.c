@@ -121,8 +121,8 @@ void annotated_lines_add_text(struct annotation *annotation, const char *text, s
 	for (size_t i = 0; i < annotation->n_lines && text < end; number++) {
 		const char *next = memchr(text, '\n', (size_t)(end - text));
 
-		if (!next && n == ANNOTATION_MAX_TEXT)
-			return; /* the rest of the line is not there */
+		if (!next && n % GUEST_PAGE_SIZE == 0)
+			return; /* the rest of the line may be in a page that is not there */
 		if (!next)
 			next = end;
 		if (annotation->lines[i].line == number)

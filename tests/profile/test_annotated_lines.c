@@ -89,12 +89,20 @@ static void test_guest_text(void)
 	static const char text[] = "\n\n\n\n\n\n\n\n\n\n\t  if n < 2;\tx\033\r\n\t\treturn n";
 	struct snapshot *snapshot = make();
 	struct annotation *annotation = annotate(snapshot, fib);
+	char page[GUEST_PAGE_SIZE];
 
 	annotated_lines_add_text(annotation, text, 5);
 	check_string(annotation->lines[0].text, "", "a file that ends before the line");
 	annotated_lines_add_text(annotation, text, sizeof(text) - 1);
 	check_string(annotation->lines[0].text, "if n < 2; x_", "line 11");
 	check_string(annotation->lines[1].text, "return n", "line 12, without an end");
+	annotation_destroy(annotation);
+	annotation = annotate(snapshot, fib);
+	memset(page, '\n', sizeof(page));
+	memcpy(page + sizeof(page) - 4, "if n", 4);
+	memset(page + 10, ' ', sizeof(page) - 14);
+	annotated_lines_add_text(annotation, page, sizeof(page));
+	check_string(annotation->lines[0].text, "", "a line whose page ends within it");
 	annotation_destroy(annotation);
 	snapshot_destroy(snapshot);
 }
