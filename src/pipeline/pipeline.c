@@ -837,10 +837,16 @@ struct xtop_error *pipeline_snapshot(struct pipeline *pipeline, struct snapshot 
 struct xtop_error *pipeline_annotate(struct pipeline *pipeline, const struct snapshot *snapshot,
 				     uint32_t frame, struct annotation **annotationp)
 {
+	struct xtop_error *error;
+
 	if (pipeline_is_profile(pipeline))
 		return error_create("a profile has sums only: instructions need raw samples, which "
 				    "xtop -d DOMAIN -w FILE records");
-	return resolver_annotate(pipeline->resolver, snapshot, frame, annotationp);
+	error = resolver_annotate(pipeline->resolver, snapshot, frame, annotationp);
+	/* No page stays mapped: to write the results may take long. */
+	if (pipeline->os)
+		os_update_pages(pipeline->os, 0);
+	return error;
 }
 
 struct snapshot_slot *pipeline_waits_slot(const struct pipeline *pipeline)

@@ -536,6 +536,7 @@ void resolver_switch_guest(struct resolver *resolver, struct ring *ring, unsigne
 		ring_release(resolver->settings.ring);
 	}
 	seen_code_clear(resolver->code);
+	runtimes_forget(resolver->runtimes);
 	resolver->settings.ring = ring;
 	resolver->settings.n_vcpus = n_vcpus;
 }
@@ -773,10 +774,10 @@ void resolver_run(struct resolver *resolver)
 			break;
 		resolver_nap(resolver);
 	}
-	/* The guest is not read any more, and writing the results may take long. */
-	if (resolver->settings.os)
-		os_update_pages(resolver->settings.os, 0);
 	resolver_publish_waits(resolver, true);
 	resolver_publish(resolver, true);
+	/* No page stays mapped: to write the results may take long. */
+	if (resolver->settings.os)
+		os_update_pages(resolver->settings.os, 0);
 	work_set_end(resolver->settings.work, NULL, NULL);
 }

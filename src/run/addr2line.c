@@ -31,7 +31,7 @@
 #define ADDR2LINE_KERNEL     "[kernel]"
 #define ADDR2LINE_REFUSED                                                                          \
 	"%zu places are not understood: a number is damaged, the name is longer than Linux "       \
-	"allows, or the line has too many"
+	"allows, or the line or the text has too many"
 
 /* A place in the text, and what the guest's symbols say about it. */
 struct addr2line_place {

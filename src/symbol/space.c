@@ -73,6 +73,7 @@ static struct xtop_error *space_reserve(struct space *space)
 	if (space->n_mappings == SPACE_MAX_MAPPINGS)
 		return error_create("more than %u mappings in an address space",
 				    SPACE_MAX_MAPPINGS);
+	space->generation = space_next_generation(); /* the mappings may move */
 	if (!vector_reserve(space->mappings, space->mappings_capacity, space->n_mappings + 1) ||
 	    !vector_reserve(space->cells, space->cells_capacity, 2 * space->n_mappings + 3))
 		return error_create("out of memory for an address space");

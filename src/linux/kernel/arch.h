@@ -95,7 +95,7 @@ bool arch_arm64_is_same_process(struct memory_root a, struct memory_root b);
 uint64_t arch_arm64_find_vmemmap(struct memory_root root, const char *release);
 uint32_t arch_arm64_stack_bytes(const struct linux_guest *guest);
 
-/* Roots of 32-bit Arm are read and made by arch_arm64_read_root() and arch_arm64_root_at(). */
+/* Roots of 32-bit Arm are read by arch_arm64_read_root(). */
 struct arch_addresses arch_arm32_addresses(void);
 void arch_arm32_find_kernel_root(const struct linux_guest *guest, struct memory_root *root);
 bool arch_arm32_is_same_process(struct memory_root a, struct memory_root b);

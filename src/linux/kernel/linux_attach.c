@@ -297,7 +297,8 @@ static void linux_read_tables(void *context, struct image *image)
 	struct linux_kernel *kernel = context;
 
 	image->tables.orc = orc_read_kernel(&kernel->guest, image->symtab);
-	if (linux_is_whole(kernel))
+	/* Another kernel may have been booted since the symbols were read. */
+	if (linux_is_whole(kernel) && linux_is_there(kernel))
 		kernel_cache_store(kernel->cache, kernel->uuid, kernel);
 	linux_add_hypercalls(kernel);
 }
