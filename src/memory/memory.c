@@ -119,6 +119,11 @@ void memory_set_watcher(struct memory *memory, const struct memory_watcher *watc
 	memory_refresh(memory);
 }
 
+bool memory_is_watched(const struct memory *memory)
+{
+	return memory->watcher.use;
+}
+
 uint64_t memory_now_ns(struct memory *memory)
 {
 	uint64_t now_ns =

@@ -180,6 +180,7 @@ void memory_correct_copy(struct memory *memory, frame_t frame, const char *page,
 			 size_t size_bytes);
 /* Replaces the watcher, and forgets all copies. The watcher's context outlives MEMORY. */
 void memory_set_watcher(struct memory *memory, const struct memory_watcher *watcher);
+bool memory_is_watched(const struct memory *memory);
 
 struct memory_counts {
 	uint64_t pages;   /* read; a call of memory_ops.read_part() counts as one */

@@ -420,6 +420,8 @@ static struct xtop_error *module_map(struct modules *modules, struct module *mod
 	error = space_add(modules->space, &mapping);
 	if (error)
 		module_forget_image(module);
+	else if (memory_is_watched(modules->guest->memory))
+		image_symtab(module->image); /* a recording has the names of all addresses */
 	return error;
 }
 

@@ -189,6 +189,30 @@ static void test_unread(struct fixture *fixture)
 	end(fixture);
 }
 
+static void ignore_use(void *context, frame_t frame, const void *page, size_t offset,
+		       size_t size_bytes)
+{
+	(void)context;
+	(void)frame;
+	(void)page;
+	(void)offset;
+	(void)size_bytes;
+}
+
+/* A recording is written: its reader may ask for any address. */
+static void test_watched(struct fixture *fixture)
+{
+	begin(fixture, false);
+	memory_set_watcher(fixture->guest.guest.memory,
+			   &(struct memory_watcher){ .use = ignore_use });
+	put_module(fixture, 0, "ext4");
+	put_list(fixture, (unsigned[]){ 0 }, 1);
+	modules_poll(fixture->modules);
+	check(space_find(fixture->space, code(0))->image->symtab,
+	      "symbols are read at once while a recording is written");
+	end(fixture);
+}
+
 /* --- data ------------------------------------------------------------------------------------- */
 
 #define DATA_BYTES 0x40
@@ -600,6 +624,7 @@ int main(void)
 	test_shared_names(&fixture);
 	test_list(&fixture, true);
 	test_list(&fixture, false);
+	test_watched(&fixture);
 	test_unread(&fixture);
 	test_data(&fixture, true);
 	test_data(&fixture, false);
