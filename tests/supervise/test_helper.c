@@ -300,7 +300,7 @@ static void test_parent_ends(void)
 	check(kill(seen->pid, 0) < 0, "the socket of a helper ends with its parent");
 }
 
-/* How often process PID has gone to sleep, or was made to wait for a CPU. */
+/* How often process PID has gone to sleep. */
 static unsigned count_switches(pid_t pid)
 {
 	char path[64], line[128];
