@@ -125,6 +125,13 @@ void flow_drain(struct flow *flow);
 bool flow_makes_frame(const struct instruction *instruction);
 /* Whether INSTRUCTION makes a frame, or marks the target of jumps and calls. */
 bool flow_is_prologue(const struct instruction *instruction);
+/*
+ * Whether the code in [OFFSET, END) of WINDOW makes a frame before it jumps or calls. Compilers may
+ * put other instructions first. On arm64 no frame exists before: a function moves the stack pointer
+ * once before all calls, or by a register (alloca()).
+ */
+bool flow_begins_frame(struct flow *flow, struct flow_window *window, uint32_t offset,
+		       uint32_t end);
 
 /* --- flow_entry.c ----------------------------------------------------------------------------- */
 

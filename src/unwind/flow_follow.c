@@ -18,9 +18,8 @@
 
 #include "xtop/base/vector.h"
 
-/* first instructions of a function, among which one may make a frame */
-#define FLOW_PROLOGUE     4
-#define FLOW_RETURN_BYTES 4 /* the longest return instruction: arm64's */
+#define FLOW_PROLOGUE_BYTES 16 /* first instructions of a function, which may make a frame */
+#define FLOW_RETURN_BYTES   4  /* the longest return instruction: arm64's */
 /*
  * Size of a piece of stray code: the code is in no function, and functions with a frame jump to it.
  * A Linux kernel uses such code until it patches the jumps: a test of 7 bytes and jumps of 6 and 5
@@ -362,15 +361,11 @@ bool flow_is_prologue(const struct instruction *instruction)
 	return instruction->marks_target || flow_makes_frame(instruction);
 }
 
-/*
- * Whether the code at NEXT, after a call, makes a frame. On arm64 such code is always another
- * function: a function moves the stack pointer once before all calls, or by a register (alloca()).
- * Compilers may put a few other instructions before the one that makes the frame.
- */
-static bool flow_begins_frame(struct flow *flow, struct flow_window *window, uint32_t next)
+bool flow_begins_frame(struct flow *flow, struct flow_window *window, uint32_t offset,
+		       uint32_t end)
 {
-	for (unsigned i = 0; i < FLOW_PROLOGUE && next < window->size_bytes; i++) {
-		uint32_t op = flow_decode(flow, window, next);
+	while (offset < end && offset < window->size_bytes) {
+		uint32_t op = flow_decode(flow, window, offset);
 		const struct instruction *instruction;
 
 		if (op == NO_OP)
@@ -380,7 +375,7 @@ static bool flow_begins_frame(struct flow *flow, struct flow_window *window, uin
 			return true;
 		if (instruction->flow != INSTRUCTION_NEXT)
 			return false;
-		next += instruction->length;
+		offset += instruction->length;
 	}
 	return false;
 }
@@ -395,7 +390,7 @@ static bool flow_meets_function(struct flow *flow, struct flow_window *window, u
 	bool fills = false;
 
 	if (flow->guesses && !flow->machine->return_bytes &&
-	    flow_begins_frame(flow, window, next))
+	    flow_begins_frame(flow, window, next, next + FLOW_PROLOGUE_BYTES))
 		return true;
 	while (flow->guesses && next < window->size_bytes) {
 		uint32_t op = flow_decode(flow, window, next);

@@ -225,12 +225,14 @@ static const struct instruction *flow_first_instruction(const struct flow *flow)
  * Whether code that never returns is a function. It may also be a part of a function that lies
  * elsewhere, such as a call of abort() in ".cold". This is a guess: a function that calls others
  * begins with a push of a register, or begins at an aligned address and moves the stack pointer, so
- * that the stack is aligned.
+ * that the stack is aligned. On arm64 the frame tells (flow.h).
  */
 static bool flow_is_function(struct flow *flow)
 {
 	const struct instruction *first = flow_first_instruction(flow);
 
+	if (!flow->machine->return_bytes)
+		return flow_begins_frame(flow, &flow->windows[0], 0, UINT32_MAX);
 	return first && ((first->effect != EFFECT_ADD && flow_makes_frame(first)) ||
 			 flow_is_plt_head(flow, flow->windows[0].ops[0] - 1) ||
 			 (first->effect == EFFECT_ADD && first->dest == REG_SP &&

@@ -314,6 +314,46 @@ static void test_behind_call(void)
 }
 
 /*
+ * A function that never returns, and in which gcc has put other instructions before the frame. The
+ * second code makes no frame: it may be a part of a function, and run in a frame of any size.
+ */
+static void test_never_returns(void)
+{
+	static const uint32_t words[] = {
+		0x52800022, /* 0 mov w2, #1 */
+		0x90000000, /* 1 adrp x0, buffer */
+		0x91010000, /* 2 add x0, x0, #64 */
+		0x52800021, /* 3 mov w1, #1 */
+		0xaa0003e3, /* 4 mov x3, x0 */
+		0xf81c0ffe, /* 5 str x30, [sp, #-64]! */
+		0x390063e2, /* 6 strb w2, [sp, #24] */
+		0x94000200, /* 7 bl longjmp */
+	};
+	static const uint32_t part[] = {
+		0x52800020, /* 0 mov w0, #1 */
+		0x94000200, /* 1 bl abort */
+	};
+	struct made_code code = CODE(words, true);
+	struct computed *computed = create_computed(&code);
+	struct cursor cursor = cursor_at(PLACE + 32, false, 0);
+
+	check_at(computed, "before a late frame", 0, 0, LINK);
+	check_at(computed, "before a late frame", 5, 0, LINK);
+	check_at(computed, "a late frame", 6, 8, 0);
+	check(computed_step(computed, 0, &cursor) == STEP_CALLER &&
+		      cursor.regs[REG_PC] == made.words[0] &&
+		      cursor.regs[REG_SP] == STACK + 64,
+	      "a function that calls at its end has a caller");
+	computed_destroy(computed);
+	code = CODE(part, true);
+	computed = create_computed(&code);
+	cursor = cursor_at(PLACE + 4, true, 0);
+	check(computed_step(computed, 0, &cursor) == STEP_NOT_COVERED,
+	      "code without a frame may be a part of a function");
+	computed_destroy(computed);
+}
+
+/*
  * As __cxa_vec_delete2() of libstdc++: nothing leads to 10, a handler of exceptions. It runs in the
  * frame of 5, not in the frame of the tail call before. Nothing shows which of the two it is.
  */
@@ -433,6 +473,7 @@ int main(void)
 	test_entries();
 	test_other_stacks();
 	test_behind_call();
+	test_never_returns();
 	test_handler();
 	test_frame();
 	test_leaf();
