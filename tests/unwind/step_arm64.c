@@ -313,6 +313,19 @@ static void step_follow(const uint64_t before[N_STEP_REGISTERS])
 		step_push(sp, pc + sizeof(code), false);
 }
 
+/* The stack pointer at a handler's entry. The emulator stops after the handler's first instruction. */
+static uint64_t step_entry_sp(void)
+{
+	uint32_t code;
+
+	step_read(step.regs[REG_CODE] - sizeof(code), &code, sizeof(code));
+	if ((code & 0xffc003ff) == 0xd10003ff) /* sub sp, sp, #number */
+		return step.regs[REG_STACK] + (code >> 10 & 0xfff);
+	if ((code & 0xffe003e0) == 0xa9a003e0) /* stp, [sp, #-number]! */
+		return step.regs[REG_STACK] + 8 * (64 - (code >> 15 & 63));
+	return step.regs[REG_STACK];
+}
+
 /*
  * The program has entered a handler, which returns to the first byte of a page that the emulator
  * has made. The page before is mapped, too: a return address is looked up by the byte before it.
@@ -326,7 +339,7 @@ static void step_enter_handler(const uint64_t before[N_STEP_REGISTERS])
 							      .start = page - 4096,
 							      .end = page + 4096 }));
 	step_push(before[REG_STACK], before[REG_CODE], true);
-	step_push(step.regs[REG_STACK], step.regs[REG_LINK], false);
+	step_push(step_entry_sp(), step.regs[REG_LINK], false);
 }
 
 /* --- comparing -------------------------------------------------------------------------------- */
