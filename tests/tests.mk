@@ -49,7 +49,7 @@ EXTRA_DIST += tests/recordings/sizes tests/demo tests/check tests/analyze tests/
 	tests/readers/run tests/readers/work.go $(wildcard $(srcdir)/tests/readers/*.js) \
 	$(addprefix tests/cli/,tap.sh completion diff errors json libraries lines metrics old-linux profile push replay rights service) \
 	tests/metrics/alerts.test.yml tests/push/profile.proto tests/push/otlp.proto tests/push/otlp_folded.awk \
-	tests/language/Churn.java tests/language/Loops.java tests/language/Work.java tests/language/tapes tests/unwind/arm64 tests/unwind/protected tests/unwind/steps tests/unwind/steps_context.c tests/unwind/steps_work.c tests/unwind/steps_work.cc tests/unwind/steps_work.go tests/unwind/steps_work.rs tests/unwind/computed.sh tests/unwind/recorded/tiny-nofp.rec tests/unwind/recorded/tiny-nofp.elf
+	tests/language/Churn.java tests/language/Loops.java tests/language/Work.java tests/language/tapes tests/unwind/arm64 tests/unwind/protected tests/unwind/steps tests/unwind/steps_context.c tests/unwind/steps_ends.c tests/unwind/steps_work.c tests/unwind/steps_work.cc tests/unwind/steps_work.go tests/unwind/steps_work.rs tests/unwind/computed.sh tests/unwind/recorded/tiny-nofp.rec tests/unwind/recorded/tiny-nofp.elf
 
 # The first two write recordings of made-up guests, on which tests/cli runs xtop; the third a profile
 # in each format, which tests/readers opens with the programs that read them; the fourth what tests/cli
