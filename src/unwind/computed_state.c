@@ -463,6 +463,14 @@ bool computed_state_begins_chain(const struct computed_state *state)
 	return true;
 }
 
+bool computed_state_is_aligned(const struct computed_state *state)
+{
+	const struct computed_value *sp = &state->regs[REG_SP];
+
+	return sp->kind == VALUE_ALIGNED ||
+	       (sp->kind == VALUE_FRAME && (sp->offset & 15) == WORD_BYTES);
+}
+
 bool computed_state_is_elsewhere(const struct computed_state *state)
 {
 	return state->regs[REG_SP].kind == VALUE_ELSEWHERE;

@@ -91,6 +91,8 @@ bool computed_state_has_no_frame(const struct computed_state *state);
  * another function.
  */
 bool computed_state_begins_chain(const struct computed_state *state);
+/* Whether x86-64's stack pointer is aligned as at a call. */
+bool computed_state_is_aligned(const struct computed_state *state);
 /* Whether the function has changed to another stack. */
 bool computed_state_is_elsewhere(const struct computed_state *state);
 /* Whether the return address has been popped off the stack. */

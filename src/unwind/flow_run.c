@@ -222,10 +222,30 @@ static const struct instruction *flow_first_instruction(const struct flow *flow)
 }
 
 /*
+ * Whether the stack is aligned at all calls that paths lead to, as it is in a function (psABI AMD64
+ * §3.2.2), and not in a part of a function.
+ */
+static bool flow_aligns_calls(const struct flow *flow)
+{
+	bool calls = false;
+
+	for (size_t i = 0; i < flow->n_ops; i++) {
+		const struct flow_op *op = &flow->ops[i];
+
+		if (!op->state || op->instruction.flow != INSTRUCTION_CALL)
+			continue;
+		if (!computed_state_is_aligned(&flow->states[op->state - 1]))
+			return false;
+		calls = true;
+	}
+	return calls;
+}
+
+/*
  * Whether code that never returns is a function. It may also be a part of a function that lies
  * elsewhere, such as a call of abort() in ".cold". This is a guess: a function that calls others
- * begins with a push of a register, or begins at an aligned address and moves the stack pointer, so
- * that the stack is aligned. On arm64 the frame tells (flow.h).
+ * begins with a push of a register, or begins at an aligned address or aligns the stack, and moves
+ * the stack pointer. On arm64 the frame tells (flow.h).
  */
 static bool flow_is_function(struct flow *flow)
 {
@@ -236,7 +256,8 @@ static bool flow_is_function(struct flow *flow)
 	return first && ((first->effect != EFFECT_ADD && flow_makes_frame(first)) ||
 			 flow_is_plt_head(flow, flow->windows[0].ops[0] - 1) ||
 			 (first->effect == EFFECT_ADD && first->dest == REG_SP &&
-			  flow->windows[0].start % FLOW_ALIGNMENT == 0));
+			  (flow->windows[0].start % FLOW_ALIGNMENT == 0 ||
+			   flow_aligns_calls(flow))));
 }
 
 /*

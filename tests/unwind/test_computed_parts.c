@@ -227,6 +227,29 @@ static void test_part_of_a_part(void)
 	computed_destroy(computed);
 }
 
+/*
+ * gcc -O1 and clang -Os do not align functions. At 1015 one aligns the stack for a call that never
+ * returns. At 1035 a part of a function, whose stack is aligned, takes room for an argument.
+ */
+static void test_ends_in_call(void)
+{
+	static const uint8_t bytes[0x40] = {
+		[0x15] = 0x48, 0x83, 0xec, 0x38, 0x90,         /* 1015: sub $0x38,%rsp; nop */
+		0xe8,          0,    0x10, 0,    0,            /* 101a: call longjmp */
+		[0x35] = 0x48, 0x83, 0xec, 0x08, 0x6a, 0x07, /* 1035: sub $8,%rsp; push $7 */
+		0xe8,          0,    0x10, 0,    0,            /* 103b: call abort */
+	};
+	struct code code = { bytes, sizeof(bytes), { { 0x1015, 0x101f }, { 0x1035, 0x1040 } } };
+	struct computed *computed = create_computed(&code);
+	struct cursor cursor;
+
+	check_step(computed, "a function that never returns", 0x1015, 0);
+	check_step(computed, "a function that never returns", 0x101a, 7);
+	check(step_from(computed, 0x103b, &cursor) != STEP_CALLER,
+	      "a part with an argument on the stack is no function");
+	computed_destroy(computed);
+}
+
 /* OpenSSL's assembly takes the address of the saved registers, and returns by it. */
 static void test_address_of_saved(void)
 {
@@ -542,6 +565,7 @@ int main(void)
 	test_case_with_part();
 	test_part_of_a_part();
 	test_address_of_saved();
+	test_ends_in_call();
 	test_return_by_jump();
 	test_aligned_frame();
 	test_never_returns();
