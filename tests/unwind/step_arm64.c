@@ -35,6 +35,7 @@
 
 #define STEP_WINDOW  1000
 #define STEP_DEPTH   1024
+#define STEP_LEAST   1000      /* chains that are compared at least */
 #define STEP_SEEN    (1U << 20) /* places, by hash */
 #define STEP_REPORTS 5
 #define STEP_PACKET  4096
@@ -60,6 +61,7 @@ static struct {
 	unsigned n;
 	uint64_t seen[STEP_SEEN];
 	unsigned window;
+	bool has_exited;
 	uint64_t reports;
 	uint64_t n_compared, n_right, n_early, n_wrong, n_steps;
 } step;
@@ -191,6 +193,7 @@ static bool step_once(unsigned *signalp)
 	if ((code[0] & 0x3fe00000) == 0x08400000 && !*signalp ? !step_through(code, answer) /* ldxr */
 							     : !step_ask(text, answer))
 		return false;
+	step.has_exited = answer[0] == 'W';
 	if (answer[0] != 'T' || !step_read_registers())
 		return false;
 	answer[3] = '\0';
@@ -470,5 +473,6 @@ int main(int argc, char **argv)
 	       argv[optind], step.n_right, step.n_compared, right, step.n_early, step.n_wrong,
 	       step.n_steps);
 	space_destroy(step.space);
-	return right < percent || step.n_wrong > n_may_be_wrong;
+	return right < percent || step.n_wrong > n_may_be_wrong || step.n_compared < STEP_LEAST ||
+	       !(step.has_exited || step.n_steps > most);
 }
