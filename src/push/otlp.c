@@ -30,7 +30,7 @@
 #define OTLP_MAX_TYPES         8           /* values of a sample */
 
 /* Keys of attributes (OpenTelemetry's semantic conventions). Their strings follow pprof's. */
-enum key { KEY_PROCESS, KEY_THREAD, KEY_BUILD_ID, KEY_COMMENT, N_KEYS };
+enum otlp_key { KEY_PROCESS, KEY_THREAD, KEY_BUILD_ID, KEY_COMMENT, N_KEYS };
 static const char *const otlp_keys[N_KEYS] = { "process.executable.name", "thread.name",
 					       "process.executable.build_id.gnu",
 					       "pprof.profile.comment" };

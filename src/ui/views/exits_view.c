@@ -21,8 +21,8 @@
 
 #define NARROW 60 /* columns below which means and longest times are left out */
 
-/* Reasons and their functions are the first part, vCPUs and their histograms the next one. */
-enum exits_part { EXITS_REASONS, EXITS_VCPUS, EXITS_BUCKETS };
+/* Reasons and their functions are the first section, vCPUs and their histograms the next one. */
+enum exits_section { EXITS_REASONS, EXITS_VCPUS, EXITS_BUCKETS };
 enum exits_kind { EXITS_REASON, EXITS_FUNCTION, EXITS_VCPU, EXITS_BUCKET };
 
 /* What rows are sorted by; in the order of the columns. */
@@ -195,8 +195,8 @@ static void exits_add_reason(struct view_exits *exits, const struct ui_model *mo
 						    .frame = table->causes[i].place.frame });
 }
 
-static void exits_add_number(struct view_exits *exits, enum exits_part part, enum exits_kind kind,
-			     size_t number)
+static void exits_add_number(struct view_exits *exits, enum exits_section part,
+			     enum exits_kind kind, size_t number)
 {
 	rows_add(&exits->rows,
 		 (struct rows_row){ .part = part,
@@ -206,7 +206,7 @@ static void exits_add_number(struct view_exits *exits, enum exits_part part, enu
 				    .frame = FRAME_NONE });
 }
 
-static void exits_add_buckets(struct view_exits *exits, enum exits_part part,
+static void exits_add_buckets(struct view_exits *exits, enum exits_section part,
 			      const uint64_t log2[EXITS_LOG2])
 {
 	struct histogram_span span = histogram_find_span(log2);
