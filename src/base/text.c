@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "xtop/base/library.h"
+#include "xtop/base/sorted.h"
 #include "xtop/base/text.h"
 #include "xtop/base/utf8.h"
 
@@ -53,19 +54,9 @@ static const struct text_range text_invisibles[] = {
 
 static bool text_in_ranges(uint32_t character, const struct text_range *ranges, size_t n)
 {
-	size_t low = 0;
+	size_t before = sorted_count(ranges, n, first, character);
 
-	while (low < n) {
-		size_t middle = low + (n - low) / 2;
-
-		if (character < ranges[middle].first)
-			n = middle;
-		else if (character > ranges[middle].last)
-			low = middle + 1;
-		else
-			return true;
-	}
-	return false;
+	return before && character <= ranges[before - 1].last;
 }
 #define TEXT_IN(character, ranges)                                                                 \
 	text_in_ranges(character, ranges, sizeof(ranges) / sizeof((ranges)[0]))

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "xtop/base/sorted.h"
 #include "xtop/base/vector.h"
 
 #define LINE_SYMBOLS_MAX           (4U << 20)
@@ -53,22 +54,6 @@ void elf_line_symbols_sort(struct elf_line_symbols *symbols)
 		      line_symbols_compare_names);
 }
 
-/* The index of the first symbol that does not come before NAME. */
-static size_t line_symbols_first(const struct elf_line_symbols *symbols, const char *name)
-{
-	size_t from = 0, to = symbols->n;
-
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-
-		if (strcmp(symbols->list[middle].name, name) < 0)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
-}
-
 /*
  * Whether SYMBOL has about SIZE_BYTES, a size from kallsyms. Kallsyms know only where the next
  * symbol begins, so their sizes include the padding before the next symbol. The last function of a
@@ -106,11 +91,12 @@ bool elf_line_symbols_find(const struct elf_line_symbols *symbols, const char *n
 {
 	const struct elf_line_symbol *found = NULL;
 	const char *hash = strchr(name, '#'), *file = name;
+	size_t i;
 
 	if (hash)
 		name = hash + 1;
-	for (size_t i = line_symbols_first(symbols, name);
-	     i < symbols->n && strcmp(symbols->list[i].name, name) == 0; i++) {
+	i = sorted_count_while(symbols->n, at, strcmp(symbols->list[at].name, name) < 0);
+	for (; i < symbols->n && strcmp(symbols->list[i].name, name) == 0; i++) {
 		const struct elf_line_symbol *symbol = &symbols->list[i];
 
 		if (!line_symbol_has_size(symbol, size_bytes) ||

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "xtop/base/cleanup.h"
+#include "xtop/base/sorted.h"
 #include "xtop/base/vector.h"
 #include "xtop/elf/elf.h"
 #include "xtop/supervise/host_files.h"
@@ -210,25 +211,13 @@ static struct xtop_error *parts_insert(struct parts *parts, size_t at, const cha
 static struct xtop_error *parts_find_or_add(struct parts *parts, const char *name,
 					    struct symtab **tabp)
 {
-	size_t low = 0, high = parts->n;
-	struct xtop_error *error;
+	size_t at = sorted_count_while(parts->n, i, strcmp(parts->list[i].name, name) < 0);
+	struct xtop_error *error = NULL;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = strcmp(parts->list[middle].name, name);
-
-		if (order == 0) {
-			*tabp = parts->list[middle].tab;
-			return NULL;
-		}
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	error = parts_insert(parts, low, name);
+	if (at == parts->n || strcmp(parts->list[at].name, name) != 0)
+		error = parts_insert(parts, at, name);
 	if (!error)
-		*tabp = parts->list[low].tab;
+		*tabp = parts->list[at].tab;
 	return error;
 }
 

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "xtop/base/error.h"
+#include "xtop/base/sorted.h"
 #include "xtop/base/types.h"
 
 #define HOST_MAX_CPUS 1024 /* physical CPUs; vCPUs on other CPUs are left out */
@@ -63,19 +64,9 @@ struct xtop_error *host_looker_look(struct host_looker *looker, uint32_t always,
 /* Returns NULL if there is no such domain. */
 static inline const struct host_domain *host_look_find(const struct host_look *look, uint32_t domid)
 {
-	size_t first = 0, end = look->n_domains;
+	size_t n = sorted_count(look->domains, look->n_domains, domid, domid);
 
-	while (first < end) {
-		size_t middle = first + (end - first) / 2;
-
-		if (look->domains[middle].domid < domid)
-			first = middle + 1;
-		else
-			end = middle;
-	}
-	return first < look->n_domains && look->domains[first].domid == domid
-		       ? &look->domains[first]
-		       : NULL;
+	return n && look->domains[n - 1].domid == domid ? &look->domains[n - 1] : NULL;
 }
 
 /* Get a cpupool's scheduler and CPUs, or a domain's weight and cap. False: Xen does not tell. */
