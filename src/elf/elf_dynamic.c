@@ -248,7 +248,7 @@ static bool elf_open_exports(struct elf_file *file, struct elf_exports *exports)
 
 /* Whether symbol I is defined and has the name NAME. */
 static bool elf_is_export(const struct elf_exports *exports, uint32_t i, const char *name,
-			  struct elf_symbol *symbol)
+			  Elf64_Sym *symbol)
 {
 	bool is_short = elf_machine_is_short(exports->file);
 	size_t size_bytes = elf_symbol_bytes(is_short), name_bytes = strlen(name) + 1;
@@ -257,15 +257,17 @@ static bool elf_is_export(const struct elf_exports *exports, uint32_t i, const c
 	if (!elf_read_at(exports->file, exports->symbols + (uint64_t)i * size_bytes, bytes,
 			 size_bytes))
 		return false;
-	*symbol = elf_decode_symbol(bytes, is_short, 0, NULL, 0);
-	return symbol->section != SHN_UNDEF && name_bytes <= sizeof(text) &&
-	       elf_read_at(exports->file, exports->strings + symbol->name_offset, text,
-			   name_bytes) &&
+	if (is_short)
+		*symbol = elf_decode_sym32(bytes);
+	else
+		memcpy(symbol, bytes, sizeof(*symbol));
+	return symbol->st_shndx != SHN_UNDEF && name_bytes <= sizeof(text) &&
+	       elf_read_at(exports->file, exports->strings + symbol->st_name, text, name_bytes) &&
 	       memcmp(text, name, name_bytes) == 0;
 }
 
 static bool elf_find_export(const struct elf_exports *exports, const char *name,
-			    struct elf_symbol *symbol)
+			    Elf64_Sym *symbol)
 {
 	uint32_t hash = elf_hash_name(name), i, word;
 
@@ -289,13 +291,13 @@ void elf_find_exports(struct elf_file *file, const char *const *names, size_t n,
 {
 	bool incomplete = file->incomplete;
 	struct elf_exports exports;
-	struct elf_symbol symbol;
+	Elf64_Sym symbol;
 
 	memset(addresses, 0, n * sizeof(*addresses));
 	if (elf_open_exports(file, &exports))
 		for (size_t i = 0; i < n; i++)
 			if (elf_find_export(&exports, names[i], &symbol))
-				addresses[i] = symbol.address;
+				addresses[i] = symbol.st_value;
 	file->incomplete = incomplete; /* missing bytes here are no reason to read the file again */
 }
 

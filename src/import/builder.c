@@ -152,17 +152,6 @@ static bool builder_is_kernel(const char *module)
 	return !strcmp(module, "vmlinux") || !strcmp(module, "vmlinux.debug");
 }
 
-const char *builder_base_name(const char *file)
-{
-	bool windows = file[0] && (file[1] == ':' || !strncmp(file, "\\\\", 2));
-	const char *name = file;
-
-	for (const char *at = file; *at; at++)
-		if (*at == '/' || (windows && *at == '\\'))
-			name = at + 1;
-	return name;
-}
-
 static enum frame_kind builder_kind(const char *module, uint64_t address)
 {
 	if (!module)
@@ -175,7 +164,7 @@ static enum frame_kind builder_kind(const char *module, uint64_t address)
 
 uint32_t builder_intern_place(struct builder *builder, struct code_place *place)
 {
-	const char *module = place->file ? builder_base_name(place->file) : NULL, *name = NULL;
+	const char *module = place->file ? code_names_base(place->file) : NULL, *name = NULL;
 	enum frame_kind kind = builder_kind(module, place->address);
 
 	if (module && !strncmp(module, "[kernel.kallsyms]", 17))
@@ -193,7 +182,7 @@ uint32_t builder_intern_place(struct builder *builder, struct code_place *place)
 uint32_t builder_intern_code(struct builder *builder, const char *name, const char *file,
 			     uint64_t address)
 {
-	const char *module = file ? builder_base_name(file) : NULL;
+	const char *module = file ? code_names_base(file) : NULL;
 	enum frame_kind kind = builder_kind(module, address);
 
 	if (!name || !strcmp(name, "[unknown]"))

@@ -71,7 +71,5 @@ uint32_t builder_intern_code(struct builder *builder, const char *name, const ch
 			     uint64_t address);
 /* The frame of PLACE, to which the file gives no name; NAMES may. Sets PLACE->is_kernel. */
 uint32_t builder_intern_place(struct builder *builder, struct code_place *place);
-/* FILE without its folders. Windows separates them by backslashes: "C:\Windows\ntdll.dll". */
-const char *builder_base_name(const char *file);
 
 #endif

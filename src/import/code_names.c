@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "import/builder.h"
 #include "xtop/base/vector.h"
 #include "xtop/elf/loads.h"
 #include "xtop/symbol/image.h"
@@ -71,10 +70,21 @@ struct xtop_error *code_names_add_file(struct code_names *names, const struct ho
 	return error;
 }
 
+const char *code_names_base(const char *file)
+{
+	bool windows = file[0] && (file[1] == ':' || !strncmp(file, "\\\\", 2));
+	const char *name = file;
+
+	for (const char *at = file; *at; at++)
+		if (*at == '/' || (windows && *at == '\\'))
+			name = at + 1;
+	return name;
+}
+
 /* Whether IMAGE has the name of FILE. A debug file may have ".debug" after the name. */
 static bool code_names_has_name(const struct image *image, const char *file)
 {
-	const char *name = builder_base_name(file);
+	const char *name = code_names_base(file);
 	size_t n = strlen(name);
 
 	return !strncmp(image->name, name, n) &&

@@ -19,7 +19,6 @@
 #include "xtop/base/clock.h"
 #include "xtop/base/work.h"
 #include "xtop/profile/crash.h"
-#include "xtop/supervise/takers_source.h"
 
 #define RESOLVER_NAP_NS            5000000    /* the longest sleep while the ring is empty */
 #define RESOLVER_LONG_NAP_NS 1000000000 /* the longest sleep where nobody looks at a screen */
@@ -183,26 +182,6 @@ static void resolver_rename(struct resolver *resolver)
 }
 
 /* --- tasks that wait -------------------------------------------------------------------------- */
-
-struct waits *resolver_get_waits(struct resolver *resolver)
-{
-	const struct resolver_settings *settings = &resolver->settings;
-	const struct waits_settings waits = {
-		.frames = resolver->frames,
-		.names = resolver->names,
-		.runtimes = resolver->runtimes,
-		.symbols = settings->symbols,
-		.os = settings->os,
-		.how = settings->how,
-		.half_life_ns = settings->half_life_ns,
-		.max_nodes = settings->max_nodes,
-		.n_vcpus = settings->n_vcpus,
-	};
-
-	if (!resolver->waits)
-		error_destroy(waits_create(&waits, &resolver->waits));
-	return resolver->waits;
-}
 
 /* Runs a turn of a pass over all tasks, if one is due. True: another turn is due at once. */
 static bool resolver_poll_waits(struct resolver *resolver)
@@ -542,28 +521,6 @@ void resolver_switch_guest(struct resolver *resolver, struct ring *ring, unsigne
 }
 
 /* --- the thread ------------------------------------------------------------------------------- */
-
-void resolver_forget(struct resolver *resolver)
-{
-	profile_reset(resolver->profile);
-	if (resolver->settings.log)
-		sample_log_clear(resolver->settings.log);
-	addresses_reset(resolver->addresses);
-	batches_reset(resolver->self);
-	if (resolver->children)
-		batches_reset(resolver->children);
-	fold_reset(&resolver->fold);
-	if (resolver->found_by.by)
-		memset(resolver->found_by.by, 0, resolver->found_by.n);
-	if (resolver->waits && !resolver->settings.intervals) /* intervals reset waits separately */
-		waits_reset(resolver->waits);
-	if (resolver->settings.takers)
-		takers_source_reset(resolver->settings.takers);
-	resolver_reset_exits(resolver);
-	names_reset_places(resolver->names);
-	resolver->first_clocks = resolver->clocks;
-	control_get_times(resolver->settings.control, resolver->forgotten, GUEST_MAX_VCPUS);
-}
 
 /* Forgets the profile, if main asked for it. */
 static void resolver_reset(struct resolver *resolver)

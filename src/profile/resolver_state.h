@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The resolver's state, private to resolver.c, which adds samples to the profiles, and to
- * resolver_snapshots.c, which hands out snapshots. Resolver's thread, except for the members below
- * LOCK.
+ * The resolver's state, private to resolver.c, which adds samples to the profiles, to
+ * resolver_snapshots.c, which hands out snapshots, and to resolver_exits.c. Resolver's thread,
+ * except for the members below LOCK.
  */
 #ifndef PROFILE_RESOLVER_STATE_H
 #define PROFILE_RESOLVER_STATE_H
@@ -51,7 +51,7 @@ struct resolver {
 	void *call_context;
 };
 
-/* --- resolver.c ------------------------------------------------------------------------------- */
+/* --- resolver_state.c ------------------------------------------------------------------------- */
 
 /* Creates the profile of waiting tasks when it is first needed. NULL: out of memory. */
 struct waits *resolver_get_waits(struct resolver *resolver);

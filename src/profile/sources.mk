@@ -36,6 +36,7 @@ libxtop_a_SOURCES += \
 	src/profile/registers_text_x86.c \
 	src/profile/resolver.c \
 	src/profile/resolver_snapshots.c \
+	src/profile/resolver_state.c \
 	src/profile/resolver_state.h \
 	src/profile/run_waits.c \
 	src/profile/run_waits.h \

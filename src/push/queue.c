@@ -198,7 +198,7 @@ static struct entry *queue_decode(const unsigned char *bytes, size_t size_bytes)
 	if (!entry)
 		return NULL;
 	entry->profile = header->profile;
-	process_terminate(&entry->profile);
+	entry_terminate(entry);
 	entry->size_bytes = size_bytes - sizeof(*header);
 	memcpy(entry->bytes, header + 1, entry->size_bytes);
 	return entry;

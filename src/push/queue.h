@@ -8,7 +8,7 @@
 #ifndef PUSH_QUEUE_H
 #define PUSH_QUEUE_H
 
-#include "push/sender_process.h"
+#include "push/entry.h"
 
 struct queue;
 

@@ -49,14 +49,6 @@ struct xtop_error *process_open(void *context)
 
 /* --- profiles --------------------------------------------------------------------------------- */
 
-void process_terminate(struct push_profile *profile)
-{
-	profile->domain[sizeof(profile->domain) - 1] = '\0';
-	profile->uuid[sizeof(profile->uuid) - 1] = '\0';
-	profile->os[sizeof(profile->os) - 1] = '\0';
-	profile->kernel[sizeof(profile->kernel) - 1] = '\0';
-}
-
 /*
  * Copies the file FD first, because main may change it meanwhile. NULL: no profile, or no memory.
  */
@@ -72,7 +64,7 @@ static struct entry *process_read(const struct push_profile *profile, int fd)
 		return NULL;
 	entry->profile = *profile;
 	entry->size_bytes = size_bytes;
-	process_terminate(&entry->profile);
+	entry_terminate(entry);
 	if (pread(fd, entry->bytes, entry->size_bytes, 0) == (ssize_t)entry->size_bytes)
 		return entry;
 	free(entry);

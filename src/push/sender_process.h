@@ -4,16 +4,8 @@
 #define PUSH_SENDER_PROCESS_H
 
 #include "push/config_file.h"
+#include "push/entry.h"
 #include "push/target.h"
-#include "xtop/push/push.h"
-
-/* A profile with its bytes. */
-struct entry {
-	struct push_profile profile;
-	uint64_t sequence; /* rises in the order in which profiles came */
-	size_t size_bytes;
-	unsigned char bytes[];
-};
 
 struct sender_process {
 	const struct push_settings *settings;
@@ -45,7 +37,5 @@ extern const struct target_ops files_ops, stores_ops;
 /* The functions of struct sender_settings. CONTEXT is a struct sender_process. */
 struct xtop_error *process_open(void *context);
 void process_run(void *context, int socket, int folder);
-/* Puts a NUL at the end of each text of a PROFILE that another process has written. */
-void process_terminate(struct push_profile *profile);
 
 #endif

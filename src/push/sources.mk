@@ -4,6 +4,8 @@ libxtop_a_SOURCES += \
 	include/xtop/push/push.h \
 	src/push/config_file.c \
 	src/push/config_file.h \
+	src/push/entry.c \
+	src/push/entry.h \
 	src/push/files.c \
 	src/push/folder.c \
 	src/push/folder.h \

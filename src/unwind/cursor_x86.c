@@ -66,3 +66,22 @@ bool cursor_read_pt_regs(struct cursor *cursor, uint64_t address, uint64_t *save
 	return cursor_read(cursor, address + n_popped * sizeof(*saved), saved + n_popped,
 			   N_PT_REGS - n_popped);
 }
+
+enum unwind_step cursor_resume(struct cursor *cursor, uint64_t cs)
+{
+	cursor->user = cs & CS_PRIVILEGE;
+	cursor->word_bytes = code_word_bytes(WIDTH_64, cs);
+	return cursor->user ? STEP_USER : STEP_CALLER;
+}
+
+enum unwind_step cursor_step_partial(struct cursor *cursor, uint64_t sp, uint64_t bp)
+{
+	uint64_t saved[N_IRET];
+
+	if (!cursor_read(cursor, sp, saved, N_IRET))
+		return STEP_CUT;
+	cursor->regs[REG_RIP] = saved[IRET_RIP];
+	cursor->regs[REG_RSP] = saved[IRET_RSP];
+	cursor->regs[REG_RBP] = bp;
+	return cursor_resume(cursor, saved[IRET_CS]);
+}

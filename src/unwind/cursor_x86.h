@@ -26,5 +26,9 @@ void cursor_set_pt_regs(struct cursor *cursor, const uint64_t *saved);
  * copied.
  */
 bool cursor_read_pt_regs(struct cursor *cursor, uint64_t address, uint64_t *saved);
+/* Ends a step to interrupted code, which ran with the code selector CS. */
+enum unwind_step cursor_resume(struct cursor *cursor, uint64_t cs);
+/* A step to interrupted code. The processor saved five words at SP; BP is the code's rbp. */
+enum unwind_step cursor_step_partial(struct cursor *cursor, uint64_t sp, uint64_t bp);
 
 #endif

@@ -15,6 +15,10 @@
 
 #include <string.h>
 
+const uint32_t instruction_call_lost = 1U << REG_RAX | 1U << REG_RCX | 1U << REG_RDX |
+				       1U << REG_RSI | 1U << REG_RDI | 1U << REG_R8 |
+				       1U << REG_R9 | 1U << REG_R10 | 1U << REG_R11;
+
 enum common_kind {
 	COMMON_NONE,     /* left to Zydis */
 	COMMON_READ,     /* writes no register and no word of 64 bits */

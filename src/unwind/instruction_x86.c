@@ -9,10 +9,6 @@
 
 #include <Zydis/Zydis.h>
 
-const uint32_t instruction_call_lost = 1U << REG_RAX | 1U << REG_RCX | 1U << REG_RDX |
-				       1U << REG_RSI | 1U << REG_RDI | 1U << REG_R8 |
-				       1U << REG_R9 | 1U << REG_R10 | 1U << REG_R11;
-
 /* The general register that REG, of any width, is a part of; REG_NONE if there is none. */
 static unsigned instruction_register(ZydisRegister reg)
 {

@@ -107,13 +107,6 @@ static enum unwind_step orc_step_call(struct cursor *cursor, uint64_t sp, uint64
 	return STEP_CALLER;
 }
 
-static enum unwind_step orc_resume(struct cursor *cursor, uint64_t cs)
-{
-	cursor->user = cs & CS_PRIVILEGE;
-	cursor->word_bytes = code_word_bytes(WIDTH_64, cs);
-	return cursor->user ? STEP_USER : STEP_CALLER;
-}
-
 static enum unwind_step orc_step_regs(const struct orc_row *row, struct cursor *cursor, uint64_t sp,
 				      uint64_t bp)
 {
@@ -124,19 +117,7 @@ static enum unwind_step orc_step_regs(const struct orc_row *row, struct cursor *
 	cursor_set_pt_regs(cursor, saved);
 	if (row->bp_reg != ORC_UNDEFINED)
 		cursor->regs[REG_RBP] = bp;
-	return orc_resume(cursor, saved[PT_REGS_CS]);
-}
-
-enum unwind_step orc_step_partial(struct cursor *cursor, uint64_t sp, uint64_t bp)
-{
-	uint64_t saved[N_IRET];
-
-	if (!cursor_read(cursor, sp, saved, N_IRET))
-		return STEP_CUT;
-	cursor->regs[REG_RIP] = saved[IRET_RIP];
-	cursor->regs[REG_RSP] = saved[IRET_RSP];
-	cursor->regs[REG_RBP] = bp;
-	return orc_resume(cursor, saved[IRET_CS]);
+	return cursor_resume(cursor, saved[PT_REGS_CS]);
 }
 
 /* Whether ADDRESS may be in a kernel stack: in the upper half, and aligned. */
@@ -161,7 +142,7 @@ static enum unwind_step orc_step_row(const struct orc_row *row, struct cursor *c
 	else if (row->type == ORC_REGS)
 		step = orc_step_regs(row, cursor, sp, bp);
 	else
-		step = orc_step_partial(cursor, sp, bp);
+		step = cursor_step_partial(cursor, sp, bp);
 	if (step == STEP_CALLER || step == STEP_USER)
 		cursor->interrupted = row->signal || step == STEP_USER;
 	return step;

@@ -64,8 +64,6 @@ struct orc_row orc_decode(const void *entries, size_t i, const struct orc_layout
 
 /* BIAS: address in the guest - address in the image. */
 enum unwind_step orc_step(const struct orc *orc, uint64_t bias, struct cursor *cursor);
-/* A step to interrupted code. The processor saved five words at SP; BP is the code's rbp. */
-enum unwind_step orc_step_partial(struct cursor *cursor, uint64_t sp, uint64_t bp);
 
 /* --- orc_special_x86.c ------------------------------------------------------------------------ */
 

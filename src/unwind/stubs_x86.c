@@ -23,7 +23,6 @@
 #include <stdlib.h>
 
 #include "unwind/cursor_x86.h"
-#include "unwind/orc_table.h"
 
 #define STUB_BYTES    32
 #define STUB_IRET     23
@@ -76,8 +75,8 @@ enum unwind_step stubs_step_pv(struct cursor *cursor, uint64_t offset)
 
 	if (!iret)
 		return cursor_step_leaf(cursor, words);
-	return orc_step_partial(cursor, cursor->regs[REG_RSP] + 8 * (words + 1),
-				cursor->regs[REG_RBP]);
+	return cursor_step_partial(cursor, cursor->regs[REG_RSP] + 8 * (words + 1),
+				   cursor->regs[REG_RBP]);
 }
 
 enum unwind_step stubs_step(const struct stubs *stubs, uint64_t bias, struct cursor *cursor)

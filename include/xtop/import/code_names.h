@@ -37,4 +37,7 @@ struct code_place {
  */
 const char *code_names_find(const struct code_names *names, const struct code_place *place);
 
+/* FILE without its folders. Windows separates them by backslashes: "C:\Windows\ntdll.dll". */
+const char *code_names_base(const char *file);
+
 #endif
