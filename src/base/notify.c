@@ -110,13 +110,12 @@ static uint64_t notify_read_watchdog(void)
 	return usec * 1000 / NOTIFY_PART;
 }
 
-bool notify_is_due(uint64_t now_ns)
+bool notify_is_due(uint64_t now_ns, uint64_t *last_ns)
 {
-	static uint64_t last_ns;
 	const uint64_t beat_ns = notify_read_watchdog();
 
-	if (!beat_ns || (last_ns && now_ns - last_ns < beat_ns))
+	if (!beat_ns || (*last_ns && now_ns - *last_ns < beat_ns))
 		return false;
-	last_ns = now_ns;
+	*last_ns = now_ns;
 	return true;
 }

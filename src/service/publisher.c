@@ -209,7 +209,7 @@ static void publisher_notify_status(struct publisher *publisher, uint64_t now_ns
 				    .refused = status->refused,
 				    .dropped = status->dropped };
 
-	if (notify_is_due(now_ns))
+	if (notify_is_due(now_ns, &publisher->alive_ns))
 		publisher_put_state(NOTIFY_ALIVE);
 	if (now_ns - publisher->notified_ns < PUBLISHER_STATUS_NS)
 		return;

@@ -41,7 +41,7 @@ struct ask {
 	const char *domain;
 	int socket, pipe;
 	pid_t child;
-	uint64_t until_ns;
+	uint64_t until_ns, cpu_ns; /* CPU_NS: the CPU time of the child that has ended */
 };
 
 /* --- the child -------------------------------------------------------------------------------- */
@@ -114,14 +114,6 @@ static struct xtop_error *ask_start(struct ask *ask)
 	return NULL;
 }
 
-/* CPU time of the children so far. The broker has one thread, so no lock is needed. */
-static uint64_t ask_spent_ns;
-
-uint64_t ask_cpu_ns(void)
-{
-	return ask_spent_ns;
-}
-
 static uint64_t ask_time_ns(struct timeval time)
 {
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_usec * 1000;
@@ -140,7 +132,7 @@ static void ask_end(struct ask *ask)
 	kill(ask->child, SIGKILL);
 	for (unsigned i = 0; i < 100 && wait4(ask->child, NULL, WNOHANG, &usage) == 0; i++)
 		nanosleep(&nap, NULL);
-	ask_spent_ns += ask_time_ns(usage.ru_utime) + ask_time_ns(usage.ru_stime);
+	ask->cpu_ns = ask_time_ns(usage.ru_utime) + ask_time_ns(usage.ru_stime);
 }
 
 /* Waits until the child has written something or has ended. */
@@ -209,8 +201,8 @@ static struct xtop_error *ask_read_list(const struct ask *ask, struct guest_list
 	return NULL;
 }
 
-static struct xtop_error *ask_all(int socket, const char *domain, struct guest_listing **listp,
-				  size_t *np)
+static struct xtop_error *ask_all(int socket, const char *domain, uint64_t *cpu_ns,
+				  struct guest_listing **listp, size_t *np)
 {
 	struct ask ask = { .domain = domain, .socket = socket };
 	struct xtop_error *error = ask_start(&ask);
@@ -220,21 +212,24 @@ static struct xtop_error *ask_all(int socket, const char *domain, struct guest_l
 	fcntl(ask.pipe, F_SETFL, O_NONBLOCK);
 	error = ask_read_list(&ask, listp, np);
 	ask_end(&ask);
+	if (cpu_ns)
+		*cpu_ns += ask.cpu_ns;
 	return error;
 }
 
-struct xtop_error *ask_list(int socket, struct guest_listing **listp, size_t *np)
+struct xtop_error *ask_list(int socket, uint64_t *cpu_ns, struct guest_listing **listp, size_t *np)
 {
-	return ask_all(socket, NULL, listp, np);
+	return ask_all(socket, NULL, cpu_ns, listp, np);
 }
 
-struct xtop_error *ask_find(int socket, const char *domain, struct guest_info *info)
+struct xtop_error *ask_find(int socket, const char *domain, uint64_t *cpu_ns,
+			    struct guest_info *info)
 {
 	_cleanup_free_ struct guest_listing *list = NULL;
 	struct xtop_error *error;
 	size_t n = 0;
 
-	error = ask_all(socket, domain, &list, &n);
+	error = ask_all(socket, domain, cpu_ns, &list, &n);
 	if (!error && n == 1)
 		*info = list[0].info;
 	return error;

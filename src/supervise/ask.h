@@ -13,10 +13,11 @@
 /*
  * Call xen_list() and xen_find() (xen.h), with an error if there is no answer within ASK_WAIT_NS.
  * Both also return when the other side of SOCKET is closed, since nobody wants the answer any more.
- * SOCKET -1: there is no socket.
+ * SOCKET -1: there is no socket. The question's CPU time is added to *CPU_NS; NULL: it is not
+ * counted.
  */
-struct xtop_error *ask_list(int socket, struct guest_listing **listp, size_t *np);
-struct xtop_error *ask_find(int socket, const char *domain, struct guest_info *info);
-uint64_t ask_cpu_ns(void); /* CPU time of all questions that this process has asked */
+struct xtop_error *ask_list(int socket, uint64_t *cpu_ns, struct guest_listing **listp, size_t *np);
+struct xtop_error *ask_find(int socket, const char *domain, uint64_t *cpu_ns,
+			    struct guest_info *info);
 
 #endif

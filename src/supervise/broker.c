@@ -61,6 +61,7 @@ struct broker {
 	int cache_folder; /* -1: there is no cache */
 	int folders[BROKER_MAX_FILES]; /* folders of settings->files, opened at start; -1: none */
 	struct starter starter;
+	uint64_t asked_cpu_ns; /* CPU time of the processes that asked Xen and xenstore */
 	/* processes that look at the host, and those that have Xen trace */
 	struct helper watches[STARTER_MAX_RUNS], traces[STARTER_MAX_RUNS];
 	struct xtop_error *no_walls; /* the answer to all questions if there are no walls */
@@ -195,10 +196,11 @@ struct broker_answer {
 	struct guest_listing *list; /* reply.number listings, sent after the reply; NULL: none */
 };
 
-static struct xtop_error *broker_list(const struct broker *broker, struct broker_answer *answer)
+static struct xtop_error *broker_list(struct broker *broker, struct broker_answer *answer)
 {
 	size_t n;
-	struct xtop_error *error = ask_list(broker->socket, &answer->list, &n);
+	struct xtop_error *error =
+		ask_list(broker->socket, &broker->asked_cpu_ns, &answer->list, &n);
 
 	if (!error)
 		answer->reply.number = (uint32_t)n;
@@ -212,7 +214,7 @@ static struct xtop_error *broker_find(struct broker *broker, const char *domain,
 
 	if (!broker_may_find(broker, domain))
 		return error_create("domain '%s' was not asked for when xtop was started", domain);
-	error = ask_find(broker->socket, domain, &answer->reply.info);
+	error = ask_find(broker->socket, domain, &broker->asked_cpu_ns, &answer->reply.info);
 	if (!error)
 		broker_add_grant(broker, &answer->reply.info);
 	return error;
@@ -385,7 +387,7 @@ static bool broker_send(const struct broker *broker, struct broker_answer *answe
 		error_destroy(error);
 	}
 	usage_read(&answer->reply.cpu_ns, NULL);
-	answer->reply.cpu_ns += ask_cpu_ns() + broker->starter.cpu_ns;
+	answer->reply.cpu_ns += broker->asked_cpu_ns + broker->starter.cpu_ns;
 	sent = wire_send(broker->socket, &answer->reply, sizeof(answer->reply), &answer->fd,
 			 answer->fd >= 0 ? 1 : 0);
 	for (uint32_t i = 0; sent && answer->list && i < answer->reply.number; i++)

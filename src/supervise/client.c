@@ -214,7 +214,7 @@ struct xtop_error *guest_list(struct guest_listing **listp, size_t *np)
 	struct xtop_error *error;
 
 	if (!client.process.socket)
-		return ask_list(-1, listp, np);
+		return ask_list(-1, NULL, listp, np);
 	pthread_mutex_lock(&client.lock);
 	error = client_list(listp, np);
 	pthread_mutex_unlock(&client.lock);
@@ -228,7 +228,7 @@ struct xtop_error *guest_find(const char *domain, struct guest_info *info)
 	struct xtop_error *error;
 
 	if (!client.process.socket)
-		return ask_find(-1, domain, info);
+		return ask_find(-1, domain, NULL, info);
 	if (strlen(domain) >= CLIENT_MAX_NAME)
 		return error_create("no domain '%s' on this host: xtop -l lists them", domain);
 	memcpy(request.text, domain, strlen(domain));

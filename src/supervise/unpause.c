@@ -76,7 +76,7 @@ static struct xtop_error *unpause_find(const char *domain, struct guest_info *in
 	if (!error)
 		return NULL;
 	error_destroy(error);
-	return ask_find(-1, domain, info);
+	return ask_find(-1, domain, NULL, info);
 }
 
 /* Opens the handle first, so that no record is judged that nobody could act on. */

@@ -42,9 +42,11 @@ struct xtop_error *xen_find_unnamed(const char *domain, struct guest_info *info)
 }
 
 /* Replaces ask.c. */
-struct xtop_error *ask_find(int socket, const char *domain, struct guest_info *info)
+struct xtop_error *ask_find(int socket, const char *domain, uint64_t *cpu_ns,
+			    struct guest_info *info)
 {
 	(void)socket;
+	(void)cpu_ns;
 	xen.asked_xenstore++;
 	return find(domain, info);
 }

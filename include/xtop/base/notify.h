@@ -34,7 +34,10 @@ void notify_put(const struct notify_news *news);
 
 /* --- in main's process ------------------------------------------------------------------------ */
 
-/* Whether it is time to send NOTIFY_ALIVE: as often as the watchdog demands. Call it regularly. */
-bool notify_is_due(uint64_t now_ns);
+/*
+ * Whether it is time to send NOTIFY_ALIVE: as often as the watchdog demands. Call it regularly.
+ * *LAST_NS is when it was time last; 0: never.
+ */
+bool notify_is_due(uint64_t now_ns, uint64_t *last_ns);
 
 #endif

@@ -39,6 +39,7 @@ struct publisher {
 	struct host_budget host_budget;
 	struct delivery delivery;
 	uint64_t notified_ns; /* when the service manager was told the state last */
+	uint64_t alive_ns;    /* when it was told that xtop is alive last; 0: never */
 	bool started;
 };
 
