@@ -312,6 +312,7 @@ check_PROGRAMS += \
 	tests/linux/kernel/test_search_i386 \
 	tests/linux/kernel/test_modules \
 	tests/linux/kernel/test_modules_i386 \
+	tests/linux/kernel/test_modules_limits \
 	tests/linux/kernel/test_oops \
 	tests/linux/process/test_code_pages \
 	tests/linux/process/test_debug_files \

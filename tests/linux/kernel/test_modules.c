@@ -5,146 +5,8 @@
  */
 #include "config.h"
 
-#include "linux/kernel/modules.h"
 #include "linux/kernel/orc_tables.h"
-#include "tests/support/made_lists.h"
-#include "tests/support/tap.h"
-
-#define HEAD       0xffffffff82a00000ULL
-#define HEAP       0xffff888001000000ULL /* struct module number i is at HEAP + i * 0x10000 */
-#define CODE       0xffffffffc0100000ULL /* its code at CODE + i * 0x10000 */
-#define TEXT_BYTES 0x2000
-#define NOTES           0xffffffffc0800000ULL /* its notes at NOTES + i * 0x1000 */
-#define ATTRIBUTE_BYTES 72                    /* size of struct bin_attribute */
-
-/* Offsets of members; no kernel has these. */
-enum {
-	OFF_STATE = 4,
-	OFF_LIST = 8,
-	OFF_NAME = 24,
-	OFF_MEMORY = 0x140,
-	OFF_KALLSYMS = 0x200,
-	OFF_NOTES = 0x208,
-	OFF_ATTRIBUTES = 24,
-	OFF_NOTE_SIZE = 16,
-	OFF_NOTE_PRIVATE = 32,
-	OFF_SYMTAB = 8,
-	OFF_COUNT = 16,
-	OFF_STRTAB = 24,
-};
-
-struct fixture {
-	struct made_linux guest;
-	struct space *space;
-	struct modules *modules;
-	unsigned n_new; /* images that were reported with build-id and symbols */
-};
-
-static void begin(struct fixture *fixture, bool old)
-{
-	made_linux_init(&fixture->guest);
-	fixture->guest.guest.symbols[LINUX_MODULES] = HEAD;
-	made_linux_set(&fixture->guest, MODULE_STATE, OFF_STATE);
-	made_linux_set(&fixture->guest, MODULE_LIST, OFF_LIST);
-	made_linux_set(&fixture->guest, MODULE_NAME, OFF_NAME);
-	made_linux_set(&fixture->guest, MODULE_KALLSYMS, OFF_KALLSYMS);
-	made_linux_set(&fixture->guest, MOD_KALLSYMS_SYMTAB, OFF_SYMTAB);
-	made_linux_set(&fixture->guest, MOD_KALLSYMS_SYMTAB_COUNT, OFF_COUNT);
-	made_linux_set(&fixture->guest, MOD_KALLSYMS_STRTAB, OFF_STRTAB);
-	if (old) {
-		made_linux_set(&fixture->guest, MODULE_CORE_BASE, OFF_MEMORY);
-		made_linux_set(&fixture->guest, MODULE_CORE_TEXT_SIZE, OFF_MEMORY + 12);
-	} else {
-		made_linux_set(&fixture->guest, MODULE_MEM, OFF_MEMORY);
-		made_linux_set(&fixture->guest, MODULE_MEM_BASE, 0);
-		made_linux_set(&fixture->guest, MODULE_MEM_SIZE, 8);
-	}
-	made_linux_set(&fixture->guest, MODULE_NOTES, OFF_NOTES);
-	made_linux_set(&fixture->guest, MODULE_NOTES_ATTRIBUTES, OFF_ATTRIBUTES);
-	made_linux_set(&fixture->guest, BIN_ATTRIBUTE_SIZE, OFF_NOTE_SIZE);
-	made_linux_set(&fixture->guest, BIN_ATTRIBUTE_PRIVATE, OFF_NOTE_PRIVATE);
-	made_linux_set(&fixture->guest, BIN_ATTRIBUTE_SIZEOF, ATTRIBUTE_BYTES);
-	made_linux_u64(&fixture->guest, HEAD, HEAD);
-	error_destroy(space_create(&fixture->space));
-	error_destroy(modules_create(&fixture->guest.guest, fixture->space, &fixture->modules));
-}
-
-static void end(struct fixture *fixture)
-{
-	modules_destroy(fixture->modules);
-	space_destroy(fixture->space);
-	made_linux_deinit(&fixture->guest);
-}
-
-static uint64_t place(unsigned i)
-{
-	return HEAP + i * 0x10000ULL;
-}
-
-static uint64_t code(unsigned i)
-{
-	return CODE + i * 0x10000ULL;
-}
-
-static void put_symbol(struct fixture *fixture, uint64_t address, uint32_t name, uint64_t value,
-		       uint64_t size_bytes)
-{
-	made_linux_u32(&fixture->guest, address, name);
-	made_linux_u32(&fixture->guest, address + 4,
-		       1 << 16 | 0x12); /* section 1, a global function */
-	made_linux_u64(&fixture->guest, address + 8, value);
-	made_linux_u64(&fixture->guest, address + 16, size_bytes);
-}
-
-/* Module I: two functions, "NAME_a" of 0x40 bytes at its start and "NAME_b" after it. */
-static void put_module(struct fixture *fixture, unsigned i, const char *name)
-{
-	uint64_t module = place(i), kallsyms = module + 0x1000, symtab = module + 0x2000,
-		 strtab = module + 0x3000;
-	bool old = layout_has(&fixture->guest.guest.layout, MODULE_CORE_BASE);
-	char symbol[64];
-
-	made_linux_u32(&fixture->guest, module + OFF_STATE, 0);
-	made_linux_string(&fixture->guest, module + OFF_NAME, name);
-	made_linux_u64(&fixture->guest, module + OFF_MEMORY, code(i));
-	made_linux_u32(&fixture->guest, module + OFF_MEMORY + 8, old ? 4 * TEXT_BYTES : TEXT_BYTES);
-	made_linux_u32(&fixture->guest, module + OFF_MEMORY + 12, old ? TEXT_BYTES : 0);
-	made_linux_u64(&fixture->guest, module + OFF_KALLSYMS, kallsyms);
-	made_linux_u64(&fixture->guest, kallsyms + OFF_SYMTAB, symtab);
-	made_linux_u32(&fixture->guest, kallsyms + OFF_COUNT, 4);
-	made_linux_u64(&fixture->guest, kallsyms + OFF_STRTAB, strtab);
-	put_symbol(fixture, symtab, 0, 0, 0);
-	put_symbol(fixture, symtab + 24, 1, code(i), 0x40);
-	put_symbol(fixture, symtab + 48, 33, code(i) + 0x40, 0x100);
-	put_symbol(fixture, symtab + 72, 1, 0x28, 8); /* a per-cpu value */
-	snprintf(symbol, sizeof(symbol), "%s_a", name);
-	made_linux_string(&fixture->guest, strtab + 1, symbol);
-	snprintf(symbol, sizeof(symbol), "%s_b", name);
-	made_linux_string(&fixture->guest, strtab + 33, symbol);
-}
-
-/* Puts these modules on the list, in this order. */
-static void put_list(struct fixture *fixture, const unsigned *list, size_t n)
-{
-	uint64_t at = HEAD;
-
-	for (size_t i = 0; i < n; i++) {
-		made_linux_u64(&fixture->guest, at, place(list[i]) + OFF_LIST);
-		at = place(list[i]) + OFF_LIST;
-	}
-	made_linux_u64(&fixture->guest, at, HEAD);
-	memory_refresh(fixture->guest.guest.memory);
-}
-
-static bool is_named(struct fixture *fixture, uint64_t address, const char *name,
-		     const char *module)
-{
-	const struct mapping *mapping;
-	struct symtab_entry entry;
-
-	return space_find_symbol(fixture->space, address, &entry, &mapping) &&
-	       strcmp(entry.name, name) == 0 && strcmp(mapping->image->name, module) == 0;
-}
+#include "tests/linux/kernel/made_modules.h"
 
 static void test_list(struct fixture *fixture, bool old)
 {
@@ -281,6 +143,8 @@ static void test_data(struct fixture *fixture, bool old)
 }
 
 /* --- build-ids -------------------------------------------------------------------------------- */
+
+#define NOTES 0xffffffffc0800000ULL /* the notes of module i are at NOTES + i * 0x1000 */
 
 /* A note as ld writes it for --build-id: four words, and an id of 20 bytes that are all ID. */
 static void put_note(struct fixture *fixture, uint64_t address, uint32_t type, uint32_t desc_bytes,
@@ -440,131 +304,6 @@ static void test_hostile(struct fixture *fixture)
 	end(fixture);
 }
 
-/* Each module could have so many symbols; all modules together may not. */
-static void test_many_symbols(struct fixture *fixture)
-{
-	begin(fixture, false);
-	for (unsigned i = 0; i < 3; i++) {
-		put_module(fixture, i, "huge");
-		made_linux_u32(&fixture->guest, place(i) + 0x1000 + OFF_COUNT, 0x60000);
-	}
-	put_module(fixture, 3, "small");
-	put_list(fixture, (unsigned[]){ 0, 1, 2, 3 }, 4);
-	modules_poll(fixture->modules);
-	check_u64(modules_counts(fixture->modules).n, 4,
-		  "number of modules with 393,216 symbols each");
-	check(is_named(fixture, code(0), "huge_a", "[huge]") &&
-		      is_named(fixture, code(1), "huge_a", "[huge]"),
-	      "the first two large modules have their symbols");
-	check(!is_named(fixture, code(2), "huge_a", "[huge]"),
-	      "there is no room for the symbols of the third large module");
-	check(is_named(fixture, code(3), "small_a", "[small]"),
-	      "a small module after the large ones has its symbols");
-	check_u64(modules_counts(fixture->modules).cut, 1,
-		  "modules without symbols are counted as cut");
-	end(fixture);
-}
-
-static void check_kept(struct fixture *fixture)
-{
-	size_t kept_bytes = modules_counts(fixture->modules).kept_bytes;
-
-	check(kept_bytes <= MODULES_MAX_KEPT_BYTES + (1 << 20), "symbols of %zu KiB are kept",
-	      kept_bytes >> 10);
-}
-
-/*
- * Symbols that all have the same long name. Each symbol keeps a copy, but all modules together have
- * room for 32 MiB. A module that goes away makes room again.
- */
-static void test_shared_names(struct fixture *fixture)
-{
-	static char name[4000];
-	const uint32_t n = 12000;
-
-	begin(fixture, false);
-	memset(name, 'n', sizeof(name) - 1);
-	for (unsigned i = 0; i < 2; i++) {
-		uint64_t kallsyms = place(i) + 0x1000,
-			 symtab = 0xffff888004000000ULL + i * 0x100000;
-
-		put_module(fixture, i, i ? "late" : "long");
-		made_linux_u32(&fixture->guest, place(i) + OFF_MEMORY + 8, 0x8000);
-		made_linux_u64(&fixture->guest, kallsyms + OFF_SYMTAB, symtab);
-		made_linux_u32(&fixture->guest, kallsyms + OFF_COUNT, n);
-		made_linux_string(&fixture->guest, place(i) + 0x3000 + 1, name);
-		put_symbol(fixture, symtab, 0, 0, 0);
-		for (uint32_t j = 1; j < n; j++)
-			put_symbol(fixture, symtab + 24 * j, 1, code(i) + j, 1);
-	}
-	put_list(fixture, (unsigned[]){ 0 }, 1);
-	modules_poll(fixture->modules);
-	check(is_named(fixture, code(0) + 1, name, "[long]"),
-	      "of 48 MB of names the first ones are kept");
-	check_kept(fixture);
-	check_u64(modules_counts(fixture->modules).cut, 1,
-		  "a module with too many names is counted as cut");
-	put_list(fixture, (unsigned[]){ 0, 1 }, 2);
-	modules_poll(fixture->modules);
-	check(!is_named(fixture, code(1) + 1, name, "[late]"),
-	      "there is no room for the names of another one");
-	check_u64(modules_counts(fixture->modules).cut, 2,
-		  "another module with too many names is counted as cut");
-	check(space_find(fixture->space, code(1)) &&
-		      !is_named(fixture, code(1) + 1, name, "[late]"),
-	      "a module whose names have no room keeps its code");
-	check_kept(fixture);
-	put_list(fixture, (unsigned[]){ 1 }, 1);
-	modules_poll(fixture->modules);
-	made_linux_u32(&fixture->guest, place(1) + 0x1000 + OFF_COUNT,
-		       n - 1); /* the module is read again */
-	memory_refresh(fixture->guest.guest.memory);
-	modules_poll(fixture->modules);
-	check(is_named(fixture, code(1) + 1, name, "[late]"),
-	      "when a module has gone, its room is free");
-	end(fixture);
-}
-
-/*
- * An unwind table costs at least 1/32 of its code, however few entries it has. So all modules with
- * tables may have 512 MiB of code together; Linux has 1.5 GiB for all modules.
- */
-static void test_much_code(struct fixture *fixture)
-{
-	begin(fixture, false);
-	made_linux_set(&fixture->guest, MODULE_ORC_COUNT, 0x300);
-	made_linux_set(&fixture->guest, MODULE_ORC_IP, 0x308);
-	made_linux_set(&fixture->guest, MODULE_ORC, 0x310);
-	fixture->guest.guest.orc_layout = orc_layout_of(ORC_V3);
-	for (unsigned i = 0; i < 4; i++) {
-		uint64_t tables = place(i) + 0x4000, start = 0xffffffffc0000000ULL + (i << 28);
-
-		put_module(fixture, i, "large");
-		made_linux_u64(&fixture->guest, place(i) + OFF_MEMORY, start);
-		made_linux_u32(&fixture->guest, place(i) + OFF_MEMORY + 8,
-			       i == 3 ? 0x1000 : 200 << 20);
-		made_linux_u32(&fixture->guest, place(i) + 0x300, 1);
-		made_linux_u64(&fixture->guest, place(i) + 0x310, tables + 0x100);
-		/* sp + 8, a call */
-		made_linux_u32(&fixture->guest, tables + 0x100, 8);
-		made_linux_u32(&fixture->guest, tables + 0x104, 0x0205);
-		made_linux_u64(&fixture->guest, place(i) + 0x308, start + 0x100);
-		made_linux_u32(&fixture->guest, start + 0x100, 0x100);
-	}
-	put_list(fixture, (unsigned[]){ 0, 1, 2, 3 }, 4);
-	modules_poll(fixture->modules);
-	for (unsigned i = 0; i < 4; i++) {
-		const struct mapping *mapping =
-			space_find(fixture->space, 0xffffffffc0000000ULL + (i << 28));
-
-		if (mapping)
-			image_build_tables(mapping->image);
-		check(mapping && !mapping->image->tables.orc == (i == 2), "module %u has %s table",
-		      i, i == 2 ? "no" : "a function of the remaining module has its name");
-	}
-	end(fixture);
-}
-
 /* Modules of a kernel are not seen without one of these members, or without BTF. */
 static void test_missing_members(struct fixture *fixture)
 {
@@ -620,8 +359,6 @@ int main(void)
 	static struct fixture fixture;
 
 	test_missing_members(&fixture);
-	test_much_code(&fixture);
-	test_shared_names(&fixture);
 	test_list(&fixture, true);
 	test_list(&fixture, false);
 	test_watched(&fixture);
@@ -634,7 +371,6 @@ int main(void)
 	test_build_ids(&fixture, false);
 	test_changes(&fixture);
 	test_hostile(&fixture);
-	test_many_symbols(&fixture);
 	test_endless_kernel_table(&fixture);
 	return tap_done();
 }
