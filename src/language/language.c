@@ -86,63 +86,6 @@ bool runtime_is_loop(const char *name)
 	return false;
 }
 
-bool runtime_read_file(struct elf_file *file, uint64_t address, void *bytes, size_t n)
-{
-	uint64_t offset, left;
-
-	return address && elf_find_offset(file, address, &offset, &left) && n <= left &&
-	       elf_read(file, offset, bytes, n) == n;
-}
-
-/* --- the thread ------------------------------------------------------------------------------- */
-
-/*
- * Static thread-local variables lie below the thread pointer on x86-64 (ELF Handling For
- * Thread-Local Storage, variant II). Above it lies glibc's struct pthread, with the values of the
- * first 32 keys, each with a sequence number, from byte 0x310 on (nptl/descr.h). On arm64 they lie
- * above it, those of preloaded libraries first, and struct pthread below (variant I).
- */
-#define THREAD_ABOVE_BYTES 0x520
-
-/* Searches [START, END), at most a page. Returns the address of the pointer; 0: there is none. */
-static uint64_t runtime_search_words(const struct runtime_process *process, uint64_t thread_pointer,
-				     uint64_t start, uint64_t end, runtime_is_right_fn *is_right)
-{
-	uint64_t words[GUEST_PAGE_SIZE / sizeof(uint64_t)];
-	size_t n = memory_read(process->memory, process->root, start, words, end - start) /
-		   sizeof(uint64_t);
-
-	for (size_t i = 0; i < n; i++)
-		if (runtime_is_pointer(words[i]) && is_right(process, thread_pointer, words[i]))
-			return start + i * sizeof(uint64_t);
-	return 0;
-}
-
-bool runtime_search_thread(const struct runtime_process *process, uint64_t thread_pointer,
-			   runtime_is_right_fn *is_right, int64_t *distance)
-{
-	uint64_t page = thread_pointer & ~GUEST_PAGE_MASK, found;
-
-	if (thread_pointer % sizeof(uint64_t) || page <= GUEST_PAGE_SIZE || thread_pointer >> 48)
-		return false;
-	/* The page before need not be there: the thread's block may begin in the pointer's page. */
-	found = runtime_search_words(process, thread_pointer, thread_pointer,
-				     thread_pointer + THREAD_ABOVE_BYTES, is_right);
-	if (!found)
-		found = runtime_search_words(process, thread_pointer, page, thread_pointer,
-					     is_right);
-	if (!found && root_is_arm(process->root))
-		found = runtime_search_words(process, thread_pointer,
-					     thread_pointer + THREAD_ABOVE_BYTES,
-					     thread_pointer + THREAD_ABOVE_BYTES + GUEST_PAGE_SIZE,
-					     is_right);
-	if (!found)
-		found = runtime_search_words(process, thread_pointer, page - GUEST_PAGE_SIZE, page,
-					     is_right);
-	*distance = (int64_t)(found - thread_pointer);
-	return found;
-}
-
 bool runtime_find_recipe(const struct runtime_process *process, uint64_t thread_pointer,
 			 struct recipe *recipe)
 {
@@ -248,23 +191,6 @@ bool runtime_find_caller(const struct runtime_process *process, const struct run
 	const struct language_ops *ops = process->runtime->ops;
 
 	return ops->find_caller && ops->find_caller(process, native, caller);
-}
-
-bool runtime_read_stack(const struct sample_vcpu *vcpu, uint64_t address, uint64_t *words, size_t n)
-{
-	const struct sample_stack *piece = sample_first_stack(vcpu);
-	size_t bytes = n * sizeof(*words);
-
-	for (unsigned i = 0; i < vcpu->n_stacks; i++, piece = sample_next_stack(piece)) {
-		uint64_t offset = address - piece->address;
-
-		if (piece->kind == STACK_LIST || offset >= piece->size_bytes ||
-		    piece->size_bytes - offset < bytes)
-			continue;
-		memcpy(words, (const char *)(piece + 1) + offset, bytes);
-		return true;
-	}
-	return false;
 }
 
 bool runtime_check_code(const struct runtime_process *process, const struct runtime_frame *frame,

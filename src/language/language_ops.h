@@ -89,6 +89,8 @@ static inline bool runtime_is_same_name(const struct runtime_process *process,
 	return !frame->name_hash || runtime_read_word(process, address) == frame->name_hash;
 }
 
+/* --- runtime_memory.c ------------------------------------------------------------------------- */
+
 /* Copies N bytes of the file from ADDRESS on. Returns false if not all are there. */
 bool runtime_read_file(struct elf_file *file, uint64_t address, void *bytes, size_t n);
 

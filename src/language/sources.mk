@@ -17,6 +17,7 @@ libxtop_a_SOURCES += \
 	src/language/ruby_lines.c \
 	src/language/ruby_names.c \
 	src/language/ruby_objects.h \
+	src/language/runtime_memory.c \
 	src/language/v8.c \
 	src/language/v8.h \
 	src/language/v8_code.c \
