@@ -253,8 +253,8 @@ static bool v8_read_scope(const struct runtime_process *process, uint64_t scope,
 }
 
 /*
- * Reads the path WORD. A long path loses its beginning, and begins with "<" instead: then it names no
- * file.
+ * Reads the path WORD. A long path loses its beginning, and begins with "<" instead: then it names
+ * no file.
  */
 static void v8_read_path(const struct runtime_process *process, uint64_t word,
 			 struct runtime_name *name)

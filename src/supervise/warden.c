@@ -34,25 +34,30 @@ static void warden_watch(pid_t parent, pid_t helper, int socket, const sigset_t 
 		nanosleep(&look, NULL);
 }
 
-/* SIGCHLD is blocked except in ppoll(), so that none is missed. */
+/*
+ * SIGCHLD is blocked except in ppoll(), so that none is missed. It has its handler before there is
+ * a child: a child that was stopped before would wake ppoll() for its stop.
+ */
 bool warden_fork(pid_t parent, int socket)
 {
 	const struct sigaction wake = { .sa_handler = warden_wake, .sa_flags = SA_NOCLDSTOP };
 	const pid_t self = getpid();
+	struct sigaction child_action;
 	sigset_t blocked, before;
 	pid_t helper;
 
 	sigfillset(&blocked);
 	sigprocmask(SIG_SETMASK, &blocked, &before);
+	sigaction(SIGCHLD, &wake, &child_action);
 	helper = fork();
 	if (helper < 0)
 		return false;
 	if (helper == 0) {
+		sigaction(SIGCHLD, &child_action, NULL);
 		sigprocmask(SIG_SETMASK, &before, NULL);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		return getppid() == self;
 	}
-	sigaction(SIGCHLD, &wake, NULL);
 	sigdelset(&blocked, SIGCHLD);
 	warden_watch(parent, helper, socket, &blocked);
 	_exit(0); /* the kernel kills the helper */

@@ -188,7 +188,7 @@ static void test_interpreter(void)
 	const struct recipe recipe = {
 		.base = 16, .by_thread = 1, .n_loads = 1, .n_words = 1, .words = { 8 }
 	};
-	struct recipe other = recipe; /* of the process whose page tables are in the next page */
+	struct recipe other = recipe; /* for the process with page tables in the next page */
 	struct registers next_process;
 
 	begin_entry_task();

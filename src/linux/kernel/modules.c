@@ -10,10 +10,10 @@
  *   build-id     notes_attrs ─► attrs[] { size, private: address }, an element for each section of
  *                notes; module_read_build_id()
  *
- * Symbols and ORC tables of a module are read once, when an address in its code is first asked for: a
- * guest with a disk has some 3 MB of them, and most modules never run. Later the module is recognised by its
- * address, name, memory and numbers of symbols and ORC entries. The list is hostile: its length is
- * limited, and a bad pointer ends the walk. Resolver's thread.
+ * Symbols and ORC tables of a module are read once, when an address in its code is first asked for:
+ * a guest with a disk has some 3 MB of them, and most modules never run. Later the module is
+ * recognised by its address, name, memory and numbers of symbols and ORC entries. The list is
+ * hostile: its length is limited, and a bad pointer ends the walk. Resolver's thread.
  */
 #include "config.h"
 
