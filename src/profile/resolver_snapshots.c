@@ -132,7 +132,6 @@ static void resolver_read_text(struct resolver *resolver, struct annotation *ann
 	size_t n;
 
 	if (annotation->lack != ANNOTATION_HAS_LINES || !resolver->settings.live || !os ||
-	    !resolver->runtimes ||
 	    !runtimes_find_source(resolver->runtimes, annotation->frame, &source))
 		return;
 	text = malloc(ANNOTATION_MAX_TEXT);
