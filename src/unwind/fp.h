@@ -19,6 +19,14 @@ fp_step_fn fp_i386_step;  /* i386 kernel code */
 fp_step_fn fp_arm32_step; /* 32-bit Arm code */
 fp_step_fn fp_arm64_step;
 
+/*
+ * Corrects the stack pointer after a step of fp_x86_step(), for a mechanism that needs it. A frame
+ * that gcc has aligned has a copy of the return address above rbp: the caller's stack pointer lies
+ * among the registers that were saved first, and the return address itself just below the place
+ * that it tells.
+ */
+void fp_x86_correct_stack(struct cursor *cursor);
+
 /* The step for all frames of the part that the cursor is in: the kernel's part or the user's. */
 static inline fp_step_fn *fp_step_of(const struct cursor *cursor)
 {

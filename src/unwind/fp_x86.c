@@ -62,23 +62,6 @@ static bool fp_step_entry(const struct unwind_space *space, struct cursor *curso
 	return true;
 }
 
-/*
- * The caller's stack pointer above the frame at RBP, whose second word is ADDRESS. A frame that gcc
- * has aligned has a copy of the return address there: the caller's stack pointer lies among the
- * registers that were saved first, and the return address below it.
- */
-static uint64_t fp_caller_stack(struct cursor *cursor, uint64_t rbp, uint64_t address)
-{
-	uint64_t above = rbp + 2 * cursor->word_bytes, word, copy;
-
-	for (unsigned i = 1; cursor->word_bytes == sizeof(word) && i <= FP_SAVED_WORDS; i++)
-		if (cursor_peek(cursor, rbp - i * sizeof(word), &word, 1) && word > above &&
-		    word - above <= FP_ALIGNED_BYTES &&
-		    cursor_peek(cursor, word - sizeof(word), &copy, 1) && copy == address)
-			return word;
-	return above;
-}
-
 static enum unwind_step fp_step_frame(struct cursor *cursor)
 {
 	uint64_t rbp = cursor->regs[REG_RBP], rsp = cursor->regs[REG_RSP], words[2];
@@ -95,7 +78,7 @@ static enum unwind_step fp_step_frame(struct cursor *cursor)
 		return STEP_OUTERMOST;
 	cursor->regs[REG_RBP] = words[0];
 	cursor->regs[REG_RIP] = words[1];
-	cursor->regs[REG_RSP] = fp_caller_stack(cursor, rbp, words[1]);
+	cursor->regs[REG_RSP] = rbp + 2 * cursor->word_bytes;
 	return STEP_CALLER;
 }
 
@@ -112,4 +95,18 @@ enum unwind_step fp_x86_step(const struct unwind_space *space, struct cursor *cu
 	cursor->interrupted = false;
 	cursor->known = 1U << REG_RIP | 1U << REG_RSP | 1U << REG_RBP;
 	return step;
+}
+
+void fp_x86_correct_stack(struct cursor *cursor)
+{
+	uint64_t above = cursor->regs[REG_RSP], rbp = above - 2 * sizeof(rbp), word, copy;
+
+	for (unsigned i = 1; cursor->word_bytes == sizeof(word) && i <= FP_SAVED_WORDS; i++)
+		if (cursor_peek(cursor, rbp - i * sizeof(word), &word, 1) &&
+		    word - above - 1 < FP_ALIGNED_BYTES &&
+		    cursor_peek(cursor, word - sizeof(word), &copy, 1) &&
+		    copy == cursor->regs[REG_RIP]) {
+			cursor->regs[REG_RSP] = word;
+			return;
+		}
 }

@@ -198,6 +198,8 @@ static enum unwind_step unwind_choose(struct walk *walk)
 	bool followed = walk->by >= UNWIND_BY_FP;
 
 	walk->by = UNWIND_BY_REGISTERS;
+	if (walk->has_tables && followed && walk->fp_step == fp_x86_step)
+		fp_x86_correct_stack(&walk->cursor); /* tables need it, frame pointers do not */
 	if (walk->has_tables)
 		step = unwind_by_tables(walk);
 	else if (walk->cursor.user && walk->spaces->program && walk->how == UNWIND_AUTO)

@@ -146,6 +146,7 @@ static uint64_t caller_stack(size_t cfa)
 	add_piece(STACK, words, 8 * 16);
 	cursor_init(&cursor, &record.vcpu);
 	fp_x86_step(NULL, &cursor);
+	fp_x86_correct_stack(&cursor);
 	return cursor.regs[REG_SP];
 }
 
