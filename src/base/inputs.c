@@ -20,7 +20,7 @@
 
 struct opened_input {
 	struct opened_input *next;
-	const char *path; /* as given on the command line */
+	const char *path; /* the path on the command line */
 	int fd;           /* -1: open() failed with errno_value */
 	int errno_value;
 	bool was_pipe; /* fd is a copy of the pipe's content */

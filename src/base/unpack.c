@@ -19,7 +19,7 @@
 
 struct unpacker {
 	enum unpack_format format;
-	bool inside; /* in the middle of a packed part */
+	bool inside; /* a packed part has begun, and has not ended */
 	union {
 		z_stream gzip;
 		lzma_stream xz;

@@ -153,7 +153,7 @@ static struct xtop_error *options_parse_value(struct options *options,
 
 	if (!text)
 		text = spec->bare;
-	assert(text || !spec->argument); /* by getopt_long() */
+	assert(text || !spec->argument); /* getopt_long() makes sure of it */
 	if (text && !*text)
 		return options_bad_value(spec, text);
 	switch (spec->kind) {

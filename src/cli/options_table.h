@@ -60,7 +60,7 @@ struct option_spec {
 	size_t offset;              /* offset of the member in struct options */
 	size_t count_offset;        /* offset of the list's length; OPTION_LIST only */
 	double min, max;            /* numbers only */
-	const char *allowed;        /* for errors: which values are allowed; NULL: the words */
+	const char *allowed;        /* allowed values, for errors; NULL: the words */
 	enum option_completion completion;
 	const char *words; /* values, or endings of files, separated by blanks; or NULL */
 };

@@ -71,7 +71,7 @@ struct elf_lines {
 	size_t n_read, read_capacity;
 	struct elf_line_symbols symbols;
 	bool symbols_read;
-	const char *symbol_file; /* while symbols are read: the last source file; NULL: none yet */
+	const char *symbol_file; /* the last source file that the symbols named; NULL: none yet */
 };
 
 /* --- the file --------------------------------------------------------------------------------- */

@@ -18,7 +18,7 @@
 
 #include "xtop/elf/elf.h"
 
-#define MAIN_CODE_BYTES 128 /* from the entry on; musl's code has some 70, glibc's 38 */
+#define MAIN_CODE_BYTES 128 /* bytes read at the entry; musl's code has some 70, glibc's 38 */
 
 static uint32_t main_u32(const uint8_t *at)
 {

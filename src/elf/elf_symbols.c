@@ -39,7 +39,7 @@ struct elf_table {
  * one limit.
  */
 struct elf_total {
-	uint64_t symbols, strings_bytes; /* within the limits */
+	uint64_t symbols, strings_bytes; /* sizes that the limits allow */
 	unsigned tables;
 };
 

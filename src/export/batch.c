@@ -48,7 +48,7 @@ static bool batch_guest_ended(const struct control *control)
 /* The limit of -T, which counts from the first sample of a guest whose system is looked for. */
 struct batch_limit {
 	double time_s;  /* 0: no limit */
-	double begin_s; /* when the limit begins at the latest */
+	double begin_s; /* latest time for the limit to begin */
 	double end_s;   /* INFINITY: it has not begun, or there is none */
 };
 

@@ -44,7 +44,7 @@ struct folded {
 	const struct snapshot_node *nodes;
 	bool addresses;
 	FILE *file;
-	double factor;                /* by which ticks are multiplied */
+	double factor;                /* ticks are multiplied by it */
 	double left;                  /* weight that is not printed yet, from -0.5 to 0.5 */
 	bool has_weight;              /* some stack has weight */
 	bool has_line;                /* some line was printed */

@@ -54,7 +54,7 @@ static const char *perf_module(const struct perf *perf, const struct frame *fram
 	const char *module = owner ? owner->cgroup : frame->module;
 
 	if (strcmp(module, "[kernel]") == 0)
-		return "[kernel.kallsyms]"; /* as perf calls it */
+		return "[kernel.kallsyms]"; /* perf's name for the kernel */
 	return *module ? module : "[unknown]";
 }
 

@@ -16,7 +16,7 @@
 #include "xtop/base/hash.h"
 #include "xtop/query/selection.h"
 
-#define PICTURE_COLUMNS   (1 << 30) /* so that a cell can be as narrow as a billionth */
+#define PICTURE_COLUMNS   (1 << 30) /* a cell can be as narrow as a billionth */
 #define PICTURE_WIDTH     1180      /* pixels */
 #define PICTURE_MARGIN    10
 #define PICTURE_ROW       18

@@ -43,7 +43,7 @@ struct waits_diff;
 
 /* One table. */
 struct waits_diff_kind {
-	const char *header;      /* above the cells */
+	const char *header;      /* the text above the cells */
 	const char *list;        /* name of the array in JSON */
 	const char *names[WAITS_DIFF_MAX_CELLS]; /* names of cells in JSON; NULL after the last */
 	struct xtop_error *(*add)(struct waits_diff *diff, enum waits_side side,

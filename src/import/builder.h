@@ -29,12 +29,12 @@ struct builder {
 	uint64_t n_read, n_skipped;
 	char note[BUILDER_SKIPPED_BYTES]; /* what is left out of the profile; "": nothing; clean */
 	char first_skipped
-		[BUILDER_SKIPPED_BYTES]; /* where the first skipped part is, and why; clean */
+		[BUILDER_SKIPPED_BYTES]; /* place of the first skipped part, and reason; clean */
 	bool strict;                     /* a skipped part is an error */
 	const char *wanted;                        /* import_settings.value */
 	const struct code_names *names;            /* import_settings.names */
 	uint64_t n_addresses;                      /* addresses that have no name in the file */
-	uint64_t n_unnamed; /* such addresses that have no name in NAMES either */
+	uint64_t n_unnamed; /* addresses that have no name in NAMES either */
 };
 
 struct xtop_error *builder_init(struct builder *builder, const struct import_settings *settings);

@@ -59,7 +59,7 @@ struct gperf_reader {
 	struct gperf_mapping *mappings; /* ascending */
 	size_t n_mappings, mappings_capacity;
 	uint32_t
-		frames[BUILDER_MAX_STACK]; /* from FIRST on, outermost first; filled from the end */
+		frames[BUILDER_MAX_STACK]; /* FIRST and later, outermost first; filled backwards */
 	size_t first;
 };
 

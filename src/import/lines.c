@@ -142,7 +142,7 @@ static struct xtop_error *lines_fill(struct lines *lines)
 	memmove(lines->text, lines->text + lines->at, lines->n - lines->at);
 	lines->n -= lines->at;
 	lines->at = 0;
-	if (lines->encoding == LINES_UTF8 && !lines->raw_n) { /* without a copy */
+	if (lines->encoding == LINES_UTF8 && !lines->raw_n) { /* no copy is needed */
 		error = source_read(lines->source, lines->text + lines->n,
 				    LINES_MAX_BYTES - lines->n, &more);
 		if (!error)

@@ -31,7 +31,7 @@ struct lines {
 };
 
 struct text_line {
-	char *text; /* without its end; a NUL may be put after it. Valid until the next line */
+	char *text; /* line without its end; a NUL may be put after it. Valid until the next line */
 	size_t bytes;
 	bool cut; /* the line was longer: TEXT has its first bytes */
 };

@@ -29,7 +29,7 @@
 #include "xtop/base/cleanup.h"
 #include "xtop/import/import.h"
 
-#define PERF_MIN_DIGITS    8   /* in an address that begins a line */
+#define PERF_MIN_DIGITS    8   /* digits of an address that begins a line */
 #define PERF_EVENT_BYTES   128 /* longer names of events are cut */
 #define PERF_MAX_PERIOD    0x1p53
 #define PERF_COUNT_SAMPLES "samples" /* --value: each sample counts 1, whatever its period */
@@ -49,7 +49,7 @@ struct perf_reader {
 	uint32_t process;
 	uint64_t line;
 	uint32_t
-		frames[BUILDER_MAX_STACK]; /* from FIRST on, outermost first; filled from the end */
+		frames[BUILDER_MAX_STACK]; /* FIRST and later, outermost first; filled backwards */
 	size_t first;
 	bool too_deep;
 };

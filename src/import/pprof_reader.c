@@ -23,7 +23,7 @@
 struct pprof_stack {
 	const struct pprof_tables *tables;
 	uint32_t
-		frames[BUILDER_MAX_STACK]; /* from FIRST on, outermost first; filled from the end */
+		frames[BUILDER_MAX_STACK]; /* FIRST and later, outermost first; filled backwards */
 	size_t first;
 	uint64_t values[PPROF_MAX_VALUES];
 	size_t n_values;

@@ -22,7 +22,7 @@ struct pprof_stream {
 	struct import_source *source;
 	char buffer[PPROF_BUFFER_BYTES];
 	size_t at, n;
-	uint64_t offset; /* where the buffer ends in the content */
+	uint64_t offset; /* place of the buffer's end in the content */
 	bool ended;
 	struct xtop_error *error; /* the error of source_read(); NULL: none */
 	const char *damage;       /* what is wrong with the content; NULL: nothing */

@@ -74,7 +74,7 @@ static bool pprof_line_number(struct pprof_stream *stream, uint32_t tag, uint64_
 struct pprof_new_item {
 	struct pprof_tables *tables;
 	struct pprof_item item;
-	struct pprof_range range; /* where a mapping lay */
+	struct pprof_range range; /* addresses of a mapping */
 };
 
 static bool pprof_item_number(struct pprof_stream *stream, uint32_t tag, uint64_t value,

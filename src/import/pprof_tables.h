@@ -45,11 +45,11 @@ struct pprof_tables {
 	struct pprof_string *strings;
 	size_t n_strings, strings_capacity;
 	struct pprof_table functions, mappings, locations;
-	struct pprof_range *ranges; /* by mapping */
+	struct pprof_range *ranges; /* one range per mapping */
 	size_t n_ranges, ranges_capacity;
 	uint64_t *lines; /* ids of functions, location by location */
 	size_t n_lines, lines_capacity;
-	uint32_t *frames; /* by line, outermost first in each location */
+	uint32_t *frames; /* one frame per line, outermost first in each location */
 	struct pprof_type types[PPROF_MAX_VALUES];
 	size_t n_types;
 	struct pprof_type period_type;

@@ -31,7 +31,7 @@ reader_read_fn speedscope_read;
 struct speedscope_reader {
 	struct builder *builder;
 	json_t *frames, *profile;
-	uint32_t *ids; /* by index of a frame: the builder's id; FRAME_NONE: none yet */
+	uint32_t *ids; /* the builder's id of each of the file's frames; FRAME_NONE: none yet */
 	uint32_t stack[BUILDER_MAX_STACK];
 	size_t n;
 };

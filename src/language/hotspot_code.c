@@ -34,7 +34,7 @@
 #define MAX_RECORD_BYTES 16
 #define LOOP_MAX_BYTES   4096 /* compilers repeat a loop's body in the loop */
 #define LOOP_READ_BYTES  1024
-#define LOOP_END_BYTES   192 /* from an outer loop's test for a safepoint to its end */
+#define LOOP_END_BYTES   192 /* distance of an outer loop's end from its test for a safepoint */
 
 struct hotspot_heap {
 	uint64_t low, high, map;

@@ -51,7 +51,7 @@ static const struct {
 	{ BLOB_CODE_OFFSET, "CodeBlob", "_code_offset" }, /* other versions */
 	{ BLOB_COMPLETE, "CodeBlob", "_frame_complete_offset" },
 	{ BLOB_FRAME, "CodeBlob", "_frame_size" },
-	{ BLOB_MUTABLE, "CodeBlob", "_mutable_data" }, /* from 25 on */
+	{ BLOB_MUTABLE, "CodeBlob", "_mutable_data" }, /* Java 25 and later */
 	{ BLOB_RELOCATIONS, "CodeBlob", "_relocation_size" },
 	{ COMPILED_METHOD, "CompiledMethod", "_method" }, /* 9 to 22 */
 	{ COMPILED_SCOPES, "CompiledMethod", "_scopes_data_begin" },
@@ -61,7 +61,7 @@ static const struct {
 	{ NMETHOD_SCOPES, "nmethod", "_scopes_data_offset" },
 	{ NMETHOD_PCS, "nmethod", "_scopes_pcs_offset" },
 	{ NMETHOD_DEPENDENCIES, "nmethod", "_dependencies_offset" },
-	{ NMETHOD_IMMUTABLE, "nmethod", "_immutable_data" }, /* from 23 on */
+	{ NMETHOD_IMMUTABLE, "nmethod", "_immutable_data" }, /* Java 23 and later */
 	{ METHOD_CONST, "Method", "_constMethod" },
 	{ CONST_POOL, "ConstMethod", "_constants" },
 	{ CONST_CODE_SIZE, "ConstMethod", "_code_size" },
@@ -69,7 +69,7 @@ static const struct {
 	{ CONST_FLAGS, "ConstMethod", "_flags._flags" }, /* other versions */
 	{ CONST_NAME, "ConstMethod", "_name_index" },
 	{ POOL_CLASS, "ConstantPool", "_pool_holder" },
-	{ POOL_FILE, "ConstantPool", "_source_file_name_index" }, /* from 12 on */
+	{ POOL_FILE, "ConstantPool", "_source_file_name_index" }, /* Java 12 and later */
 	{ CLASS_NAME, "Klass", "_name" },
 	{ CLASS_FILE, "InstanceKlass", "_source_file_name_index" },
 	{ SYMBOL_LENGTH, "Symbol", "_length" },

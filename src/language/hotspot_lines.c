@@ -11,7 +11,7 @@
 #include "language/hotspot.h"
 
 #define TABLE_MAX_BYTES 4096
-#define HAS_LINES       1 /* in ConstMethod's flags */
+#define HAS_LINES       1 /* a bit of ConstMethod's flags */
 #define LONG_ENTRY      255
 
 static uint16_t hotspot_read_half(const struct runtime_process *process, uint64_t description,

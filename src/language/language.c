@@ -228,7 +228,7 @@ bool runtime_read_name(const struct runtime_process *process, const struct runti
 void runtime_read_path(const struct runtime_process *process, const struct runtime_frame *frame,
 		       char path[RUNTIME_FILE_BYTES])
 {
-	static const char scheme[] = "file://"; /* before the path of a JavaScript module */
+	static const char scheme[] = "file://"; /* stands before the path of a JavaScript module */
 	struct runtime_name name = { .line = 0 };
 	size_t skipped;
 

@@ -37,7 +37,7 @@ enum { WORD_TYPE, WORD_CV, WORD_RETURN, WORD_SEQUENCE, N_PERL_WORDS };
 /* PERL_CONTEXT */
 #define CONTEXT_BYTES  104
 #define CONTEXT_TYPE   0
-#define CONTEXT_RETURN 48 /* where a subroutine goes on in its caller; 0: the loop ends */
+#define CONTEXT_RETURN 48 /* place of a subroutine's return in its caller; 0: the loop ends */
 #define CONTEXT_CV     72
 #define TYPE_MASK      0xf
 #define TYPE_SUB       9

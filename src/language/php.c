@@ -61,10 +61,10 @@ enum { WORD_FUNCTION, WORD_POSITION, WORD_CALL, WORD_LINES, WORD_NAME_HASH, N_PH
 #define PHP_FIRST_LINES 120
 #define PHP_LAST_LINES  184
 #define PHP_MAX_FRAMES  64 /* that are searched for a function with lines */
-#define PHP_PAGE_HEADER 32 /* before the first frame in a page of the VM's stack */
+#define PHP_PAGE_HEADER 32 /* bytes before the first frame in a page of the VM's stack */
 
 struct php_layout {
-	uint64_t lines; /* where the lines are; 0: not known yet */
+	uint64_t lines; /* place of the lines; 0: not known yet */
 };
 
 static bool php_find_layout(struct elf_file *file, const char *name, struct runtime *runtime)

@@ -70,7 +70,7 @@ static const struct python_debug {
 };
 enum { DEBUG_COOKIE, DEBUG_VERSION, DEBUG_FREE_THREADED, N_DEBUG_WORDS = 81 };
 #define DEBUG_MAX_OFFSET 4096 /* larger offsets are refused */
-#define COMPACT_BYTES    16   /* by which PyCompactUnicodeObject is larger than PyASCIIObject */
+#define COMPACT_BYTES    16   /* PyCompactUnicodeObject is larger than PyASCIIObject by so much */
 
 static const struct python_debug *python_find_debug(uint64_t version)
 {

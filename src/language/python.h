@@ -35,7 +35,7 @@ struct python_layout {
 		uint16_t name, filename, first_line, check, lines, instructions;
 	} code;
 	struct {
-		uint16_t length, state, ascii_text, wide_text; /* where the characters begin */
+		uint16_t length, state, ascii_text, wide_text; /* the characters' come last */
 	} string;
 };
 #define NOT_THERE 0xffff

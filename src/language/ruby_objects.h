@@ -66,7 +66,7 @@ static inline uint64_t ruby_read_version(const struct runtime_process *process)
 }
 
 struct ruby_layout {
-	unsigned location; /* where the body of an iseq has its names, in bytes; 0: not known yet */
+	unsigned location; /* place of the names in an iseq's body, in bytes; 0: not known yet */
 };
 
 /* The address of what names the iseq at CODE; 0: it is not found. */

@@ -275,7 +275,7 @@ static size_t v8_read_native(const struct runtime_process *process,
 		return n;
 	bytecode = v8_find_code_bytecode(process, &code);
 	if (!bytecode && v8_read_words(native, words))
-		bytecode = v8_find_bytecode(process, words); /* in V8 9 only the frame has it */
+		bytecode = v8_find_bytecode(process, words); /* V8 9 has it only in the frame */
 	return bytecode ? v8_read_baseline(process, native, bytecode, frames) : 0;
 }
 

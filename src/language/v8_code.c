@@ -22,7 +22,7 @@
 #define CODE_MAX_BYTES  (256 << 10)
 #define CODE_LAST_BYTES 64 /* how far after its place the table's last entry holds */
 #define TABLE_MAX_BYTES (16 << 10)
-#define ARRAY_LENGTH    8 /* in the upper half */
+#define ARRAY_LENGTH    8 /* place of the length; its upper half has the number */
 #define ARRAY_FIRST     16
 #define WRAPPER_SHARED  8
 #define WEAK_TAG        2 /* set in references that do not keep an object alive */

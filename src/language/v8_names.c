@@ -41,7 +41,7 @@
 #define STRING_TEXT      16
 #define STRING_FIRST     16
 #define STRING_SECOND    24
-#define STRING_EXTERNAL  24 /* where the characters are */
+#define STRING_EXTERNAL  24 /* place of the characters */
 #define STRING_MAX_DEPTH 8
 
 int v8_read_type(const struct runtime_process *process, uint64_t word)

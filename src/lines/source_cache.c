@@ -385,7 +385,7 @@ static void source_start(struct source_cache *files)
 	files->started = true;
 	error = thread_start(&files->thread, source_main, files);
 	files->running = !error;
-	error_destroy(error); /* without the thread there are no texts */
+	error_destroy(error); /* if the thread is missing, there are no texts */
 }
 
 size_t source_cache_get_line(struct source_cache *files, const struct build_id *build,

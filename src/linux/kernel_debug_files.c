@@ -33,7 +33,7 @@
 /* An image whose debug file may be fetched. */
 struct kernel_debug_files_awaited {
 	struct image *image;
-	struct kernel_start start; /* for a module, LINE_BY_SYMBOL and 0 */
+	struct kernel_start start; /* the kernel's start; a module has LINE_BY_SYMBOL and 0 */
 };
 
 /* Paths below a debug folder, and below usr/lib/debug of --root. %s is the release. */

@@ -51,7 +51,7 @@ struct linux_system {
 	struct task_finder finder; /* owns tasks and processes; NULL if types are missing */
 	struct sleepers *sleepers; /* NULL before the first request */
 	struct processes_settings processes_settings;
-	uint64_t retry_ns, retry_delay_ns; /* for linux_find_processes() */
+	uint64_t retry_ns, retry_delay_ns; /* the next try to find processes; the delay after it */
 };
 
 /* --- finding ---------------------------------------------------------------------------------- */

@@ -13,7 +13,7 @@
 struct lock_owner {
 	enum os_holder certainty;
 	uint64_t task; /* address; 0 if there is none */
-	uint32_t tid;  /* for OS_HOLDER_GUESS, a thread id in the waiter's pid namespace */
+	uint32_t tid;  /* OS_HOLDER_GUESS: a thread id in the waiter's pid namespace */
 };
 
 /* USER has the page tables of a futex's process; NULL if unknown. */

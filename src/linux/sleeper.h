@@ -15,8 +15,8 @@ struct sleeper {
 	struct task_state state;
 	struct task_state_sums sums; /* sums at the last look */
 	uint64_t seen_ns;            /* time of the last look, on our clock */
-	uint64_t began_ns;           /* when the wait began, on our clock; 0 if the task ran */
-	uint64_t left; /* when the task left its CPU, on the scheduler's clock; 0 if unknown */
+	uint64_t began_ns;           /* time when the wait began, on our clock; 0 if the task ran */
+	uint64_t left; /* time when the task left its CPU, on the scheduler's clock; 0 if unknown */
 	/* time of an earlier look, on our clock, before the wait began; 0 if there was none */
 	uint64_t from_ns;
 	void *kept;            /* the sink's data */

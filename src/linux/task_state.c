@@ -240,7 +240,7 @@ enum os_wait_state task_state_wait_state(const struct task_state *state)
 		return OS_WAIT_SLEEPING;
 	if (state->state & TASK_UNINTERRUPTIBLE)
 		return state->state & TASK_NOLOAD ? OS_WAIT_IDLE : OS_WAIT_BLOCKED;
-	if (state->state & (TASK_RTLOCK_WAIT | TASK_FROZEN)) /* as ps shows these states */
+	if (state->state & (TASK_RTLOCK_WAIT | TASK_FROZEN)) /* ps shows these states, too */
 		return OS_WAIT_BLOCKED;
 	return state->state & (TASK_STOPPED | TASK_PARKED) ? OS_WAIT_STOPPED : OS_WAIT_RUNNABLE;
 }

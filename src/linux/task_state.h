@@ -31,8 +31,8 @@ struct task_state_sums {
 
 /* Times on the scheduler's clock; 0 if unknown. */
 struct task_state_times {
-	uint64_t arrival; /* when the task last got its CPU */
-	uint64_t queued;  /* since when the task waits for a CPU */
+	uint64_t arrival; /* time when the task last got its CPU */
+	uint64_t queued;  /* start of the wait for a CPU */
 	uint64_t run_ns;  /* how long the task has run since its arrival */
 	struct task_state_sums sums;
 };

@@ -25,7 +25,7 @@
 #include "xtop/base/hash.h"
 #include "xtop/memory/frame_cache.h"
 
-#define CACHE_RETRY_NS   1000000000ULL /* after this time a frame that Xen refused is tried again */
+#define CACHE_RETRY_NS   1000000000ULL /* a frame that Xen refused is tried again after this time */
 #define CACHE_CREDIT_NS  1000000000ULL /* time whose credit can be saved up */
 #define CACHE_MAX_VISITS 16            /* pages that one call of frame_cache_sweep() visits */
 #define CACHE_LAST       32            /* tables of level 1 that are remembered */
@@ -51,7 +51,7 @@ struct cache_last {
 	struct memory_root root;
 	uint64_t region, stop; /* valid if STOP is the cache's n_stops */
 	const volatile uint64_t *table;
-	uint64_t visits; /* if equal to n_visits, `at` and `entries` are valid; 0: never */
+	uint64_t visits; /* `at` and `entries` are valid if this equals n_visits; 0: never */
 	const volatile uint64_t *at[CACHE_PATH - 1]; /* the entries that lead to the table */
 	uint64_t entries[CACHE_PATH - 1];            /* values of the entries when they were read */
 };

@@ -32,7 +32,7 @@
 #define OS_CHECK_NS 5000000000ULL
 /* time between checks of the kernel while a vCPU seems to run another kernel */
 #define OS_STRAY_NS   200000000ULL
-#define OS_MAX_STRAYS 3 /* after so many in a row, another kernel runs */
+#define OS_MAX_STRAYS 3 /* so many strays in a row mean that another kernel runs */
 
 /* The systems that xtop can look inside, in the order in which they are tried. */
 static const struct os_ops *const os_systems[] = { &linux_os, &windows_os, &elf_kernel_os };
@@ -47,7 +47,7 @@ struct os {
 	void *system;             /* the known system's state */
 	bool looked;              /* a vCPU ran: if OPS is NULL, the system is an unknown one */
 	bool was_known; /* a system was known before the reboot: most likely the same one boots */
-	uint64_t next_ns;         /* when to look for a system, or to check the known one */
+	uint64_t next_ns;         /* time to look for a system, or to check the known one */
 	uint64_t looked_space;    /* address space of the last look */
 	uint64_t same_ns;         /* next_ns for looked_space, if the system is unknown */
 	uint64_t retry_ns;        /* time from the last look to same_ns */

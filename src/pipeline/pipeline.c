@@ -64,7 +64,7 @@ struct pipeline {
 	char progress[WORK_TEXT_BYTES]; /* what the resolver reads, for main */
 	pthread_t replay_thread, resolver_thread, reattach_thread;
 	bool replay_started, resolver_started, reattach_started;
-	uint64_t patient_until_ns; /* when the resolver has to hurry; 0: sampling goes on */
+	uint64_t patient_until_ns; /* time when the resolver has to hurry; 0: sampling goes on */
 	uint64_t started_ns;
 };
 

@@ -70,13 +70,13 @@ struct reattacher {
 	struct reattach_settings settings;
 	struct attached_guest *guest;
 	int wake[2];              /* a pipe; main closes wake[1] to end the thread */
-	uint64_t away_ns;         /* when the guest went away, on clock_now_ns() */
+	uint64_t away_ns;         /* time when the guest went away, on clock_now_ns() */
 	struct restarts restarts; /* restarts of guard and sampler together, after both hung */
 	unsigned checks;          /* how often settings.check is still to be called */
 	pthread_mutex_t lock;     /* protects the members below */
 	struct guest_info info;   /* the guest, for main */
 	char note[REATTACH_NOTE_BYTES]; /* what happened to the guest, for the user */
-	uint64_t note_until_ns;         /* when the note is dropped; 0: never */
+	uint64_t note_until_ns;         /* time when the note is dropped; 0: never */
 };
 
 /* GUEST has been started and outlives REATTACHER. */

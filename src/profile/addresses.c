@@ -12,7 +12,7 @@
 
 struct address_count {
 	uint32_t frame, distance;
-	uint64_t time_ns; /* when the latest sample was taken */
+	uint64_t time_ns; /* time when the latest sample was taken */
 	double live;      /* weight at that time */
 	double ticks;
 	uint64_t samples;

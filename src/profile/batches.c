@@ -16,7 +16,7 @@
 #include "xtop/base/vector.h"
 
 #define BATCH_NS        1000000000ULL
-#define BATCHES_MIN     5 /* with fewer, the variance is not known */
+#define BATCHES_MIN     5 /* the variance of fewer is not known */
 #define BATCHES_NO_SLOT 0
 #define BATCHES_MAX_CORRELATION 0.8 /* a larger one may be a drift */
 

@@ -32,7 +32,7 @@
 
 #define CRASH_LINE_BYTES 4096 /* a longer line is cut */
 #define CRASH_TIME_BYTES 32
-#define CRASH_NAME_BYTES 64   /* for the name of a task */
+#define CRASH_NAME_BYTES 64   /* room for the name of a task */
 
 struct crash_work {
 	const struct crash_settings *settings;

@@ -22,7 +22,7 @@
 
 struct name_places {
 	uint32_t frame;
-	uint32_t distances[NAME_PLACES]; /* from the function's start */
+	uint32_t distances[NAME_PLACES]; /* bytes from the function's start */
 	double ticks[NAME_PLACES];       /* the weight of their samples; 0: free */
 };
 
@@ -37,7 +37,7 @@ struct name_slot {
 struct late_name {
 	uint32_t frame;
 	uint32_t better;   /* the frame with the better name, or FRAME itself */
-	uint64_t address;  /* where the sample was, in the image */
+	uint64_t address;  /* the sample's address in the image */
 	uint32_t distance; /* bytes from the start of FRAME to ADDRESS */
 	uint32_t shift;    /* added to a distance in FRAME gives the distance in BETTER */
 	struct image_place *place;

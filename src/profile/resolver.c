@@ -26,12 +26,12 @@
 #define RESOLVER_WAITS    4       /* wake-ups between two passes over all tasks */
 #define RESOLVER_LATE_NS  100000000 /* a sample that is later than this is not waited for */
 #define RESOLVER_AT_ONCE           64        /* most records that one turn of the loop adds */
-#define RESOLVER_AFTER_NS 200000  /* from a deadline until most samples are in the ring */
+#define RESOLVER_AFTER_NS 200000  /* most samples are in the ring this long after a deadline */
 #define RESOLVER_POLL_NS  1000000000ULL /* time between two searches for missing names */
 #define RESOLVER_CRASH_STEP_NS     120000000000ULL /* longer than os.c waits to look again */
 #define RESOLVER_CRASH_STACK_BYTES (32U << 10)     /* bytes copied if nothing tells a stack's end */
 #define RESOLVER_CLOCKS_NS 1000000000ULL /* time between two readings of the clocks */
-#define RESOLVER_CLOCKS_RETRY_NS 100000000ULL /* while the guest's clocks are not known */
+#define RESOLVER_CLOCKS_RETRY_NS 100000000ULL /* pause while the guest's clocks are not known */
 
 /* --- the end ---------------------------------------------------------------------------------- */
 

@@ -23,7 +23,7 @@
 #include "xtop/supervise/trace_source.h"
 
 #define RESOLVER_CHUNKS       64 /* most chunks of a trace that one round adds */
-#define RESOLVER_SEEN_PERIODS 3  /* so many ticks after a sample, its process still runs */
+#define RESOLVER_SEEN_PERIODS 3  /* the process still runs so many ticks after its sample */
 
 /* A vCPU's latest sample, without its stacks: it leads to the process. */
 struct exits_seen {

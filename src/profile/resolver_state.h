@@ -34,7 +34,7 @@ struct resolver {
 	uint64_t lag_ns;       /* the longest lag since the last snapshot */
 	uint64_t missed_ns;    /* an interval's end for which there was no memory; 0: none */
 	size_t record_bytes;   /* the largest record of the last turn that had any */
-	uint64_t next_poll_ns; /* when to look for missing names again */
+	uint64_t next_poll_ns; /* time to look for missing names again */
 	uint64_t next_clocks_ns;
 	struct clocks clocks, first_clocks; /* newest reading; first one since start or reset */
 	/* When the thread first saw control_hurry(); 0: not yet. */

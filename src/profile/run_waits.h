@@ -28,7 +28,7 @@ struct run_change {
 };
 
 struct run_waits_vcpu {
-	struct exits_wakes wakes; /* without percentiles */
+	struct exits_wakes wakes; /* the vCPU's waits; percentiles are left out */
 	struct time_histogram times;
 	uint64_t runnable; /* TSC when its wait began; 0: it does not wait, or no record said so */
 	uint64_t paused;   /* TSC since when a paused one waits; 0: it does not */

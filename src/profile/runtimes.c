@@ -31,14 +31,14 @@ struct runtimes_process {
 	bool in_sampler;   /* the sampler has the recipe */
 	unsigned n_asleep; /* sleeping tasks that were searched for a recipe */
 	struct recipe recipe;
-	uint64_t due_ns, delay_ns; /* when the search is tried again, and how long after that */
+	uint64_t due_ns, delay_ns; /* time of the search's next try, and the delay after it */
 };
 
 struct runtimes_code {
 	uint64_t generation, code, owner; /* generation 0: the place is free */
 	uint64_t position;                /* a place in the function */
 	uint64_t check, name_hash;
-	uint64_t witnesses[RUNTIME_WITNESSES], witnessed; /* where words are, and their hash */
+	uint64_t witnesses[RUNTIME_WITNESSES], witnessed; /* places of words, and the words' hash */
 	uint32_t frame;
 };
 

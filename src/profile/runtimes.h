@@ -51,7 +51,7 @@ struct program_frame {
 
 struct program_stack {
 	const struct program_frame *frames; /* innermost first */
-	size_t n;                           /* at most RUNTIME_MAX_FRAMES */
+	size_t n;                           /* number of frames, RUNTIME_MAX_FRAMES or fewer */
 	/* how many functions each frame of the stack runs; NULL: the stack's frames run none */
 	const uint16_t *counts;
 	uint64_t loop; /* an address in the interpreter's loop; 0: the loop has a symbol */
@@ -75,7 +75,7 @@ void runtimes_find(struct runtimes *runtimes, struct program_stack *program);
 /* A file of a process's program. */
 struct runtimes_source {
 	uint32_t tgid;
-	char path[RUNTIME_FILE_BYTES]; /* as the process knows it */
+	char path[RUNTIME_FILE_BYTES]; /* the path that the process knows */
 };
 
 /*

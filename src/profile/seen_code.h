@@ -21,8 +21,8 @@
 #define SEEN_CODE_MAX_FUNCTIONS LIMIT(4096, 16)
 #define SEEN_CODE_MAX_BYTES     LIMIT(4U << 20, 64U << 10)
 #define SEEN_CODE_SECOND_PAGES  256 /* most pages read in one second of the samples' clock */
-#define SEEN_CODE_AGE_NS        10000000000ULL /* after this time a function is read again */
-#define SEEN_CODE_RETRY_NS      1000000000ULL  /* after this time, if pages are missing */
+#define SEEN_CODE_AGE_NS        10000000000ULL /* a function is read again after this time */
+#define SEEN_CODE_RETRY_NS      1000000000ULL  /* delay of the next read if pages are missing */
 #define SEEN_CODE_UNBOUNDED     256 /* bytes shown where the function's bounds are not known */
 
 struct seen_code;

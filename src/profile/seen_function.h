@@ -15,7 +15,7 @@ struct seen_function {
 	uint32_t frame;
 	bool kernel, no_bounds;
 	uint8_t word_bytes;  /* width of the code, as struct code has it */
-	uint64_t start;      /* in the guest, when the code was last read */
+	uint64_t start;      /* start in the guest when the code was last read */
 	uint64_t size_bytes; /* the function's size */
 	uint32_t n_bytes;    /* how many bytes are kept */
 	uint8_t *bytes;
@@ -31,7 +31,7 @@ struct seen_function {
 /* A call or jump of the function that was built last. */
 struct seen_call {
 	uint32_t frame;
-	uint64_t address; /* where the called function begins */
+	uint64_t address; /* start of the called function */
 	uint64_t size_bytes;
 };
 

@@ -19,7 +19,7 @@
 
 struct lock_row {
 	struct snapshot_lock lock; /* its `now` and its holder are those of the last whole pass */
-	uint64_t seen_ns;          /* when a task last waited for the lock; time of live_ticks */
+	uint64_t seen_ns;          /* time of the lock's last waiter; time of live_ticks */
 	/* What the current pass has seen so far: */
 	uint32_t now, holder_pid;
 	uint8_t certainty;

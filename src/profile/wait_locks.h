@@ -15,7 +15,7 @@
 
 #define WAIT_LOCKS_MAX       LIMIT(1024, 16)
 #define WAIT_LOCKS_MAX_TASKS LIMIT(4096, 32)
-#define WAIT_LOCKS_FORGET_NS 600000000000ULL /* after this time without waiters a row may go */
+#define WAIT_LOCKS_FORGET_NS 600000000000ULL /* a row without waiters may go after this time */
 
 struct wait_locks;
 

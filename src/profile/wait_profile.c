@@ -30,7 +30,7 @@
 #include "xtop/base/clock.h"
 #include "xtop/profile/wait_sites.h"
 
-#define WAITS_RUN_NS 1000000000LL /* for this time a sample tells where a lock's holder runs */
+#define WAITS_RUN_NS 1000000000LL /* a sample tells this long where a lock's holder runs */
 
 /* What is kept with a task that waits. */
 struct wait_record {
@@ -44,7 +44,7 @@ struct wait_record {
 /* The last sample of a vCPU: whether the vCPU waits for a spinlock or may hold one. */
 struct spinner {
 	uint64_t time_ns; /* the sample's; all samples of one stop have one time. 0: none yet */
-	bool waits;       /* for a spinlock: halted, or it spins, with or without a CPU */
+	bool waits;       /* waits for a spinlock: halted, or it spins, with or without a CPU */
 	bool woken;       /* it was halted, and has been woken since */
 	bool in_kernel;   /* runs kernel code; if it does not wait, it may hold a spinlock */
 	uint32_t pid;
@@ -62,19 +62,19 @@ struct waits {
 		uint64_t task, time_ns;
 		struct wait_place place;
 	} runs[GUEST_MAX_VCPUS];                  /* the task in the last sample of each vCPU */
-	struct spinner spinners[GUEST_MAX_VCPUS]; /* by vCPU */
+	struct spinner spinners[GUEST_MAX_VCPUS]; /* indexed by vCPU */
 	struct vcpu_wakes wakes;
-	uint8_t *classes;    /* by frame: FRAMES_MAX of them, but few pages are ever touched */
+	uint8_t *classes;    /* one per frame: FRAMES_MAX of them, but few pages are ever touched */
 	uint32_t generation; /* changes when rows or frames that were kept are no longer right */
 	uint32_t runnable;   /* the frame of WAIT_RUNNABLE_MARK */
-	uint64_t next_ns;    /* when the next pass is due */
+	uint64_t next_ns;    /* time when the next pass is due */
 	bool has_more_turns; /* more turns of the pass are due in this period */
 	bool asked;          /* a system was asked for its list of tasks, or there is none */
 	bool supported;      /* the system has such a list */
 	bool in_pass;        /* the pass has begun, and is not whole yet */
 	uint64_t now_ns;
 	uint64_t span_ns_of_pass; /* the time that a look of this pass represents */
-	uint64_t pass_ns;         /* when this pass began, or the last one; 0: none yet */
+	uint64_t pass_ns;         /* start of this pass, or of the last one; 0: none yet */
 	uint64_t adds, last_adds; /* tasks seen in this pass, and in the last whole pass */
 	uint64_t cpu_ns;          /* CPU time of all turns */
 	uint64_t pass_cpu_ns;     /* CPU time of the turns in this period */

@@ -23,7 +23,7 @@ struct waits_settings {
 	struct runtimes *runtimes; /* NULL: functions of interpreted programs are not wanted */
 	const struct symbols *symbols;
 	struct os *os;
-	unsigned n_vcpus; /* at most GUEST_MAX_VCPUS */
+	unsigned n_vcpus; /* number of vCPUs, GUEST_MAX_VCPUS or fewer */
 	enum unwind_how how;
 	uint64_t half_life_ns;
 	size_t max_nodes;

@@ -10,7 +10,7 @@
 
 struct wait_row {
 	struct snapshot_wait wait; /* wait.now counts the tasks of the last whole pass */
-	uint64_t seen_ns;          /* when a task last waited there; 0: not yet */
+	uint64_t seen_ns;          /* time of the last waiter; 0: none yet */
 	uint32_t now;              /* number of tasks in the current pass */
 	uint8_t states;            /* the tasks' states in the current pass */
 };

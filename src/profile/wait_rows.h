@@ -14,7 +14,7 @@
 #include "xtop/profile/snapshot.h"
 
 #define WAIT_ROWS_MAX       LIMIT(4096, 64)
-#define WAIT_ROWS_FORGET_NS 600000000000ULL /* after this time without waits a row may go */
+#define WAIT_ROWS_FORGET_NS 600000000000ULL /* a row without waits may go after this time */
 #define WAIT_ROWS_NONE      UINT32_MAX      /* instead of a row's number */
 
 struct wait_rows;

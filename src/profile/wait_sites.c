@@ -22,7 +22,7 @@
 
 enum class_flag {
 	CLASS_NO_SITE = 1,  /* belongs to a lock or to the scheduler */
-	CLASS_FUTEX = 2,    /* between a lock and its futex: the site if no other is found */
+	CLASS_FUTEX = 2,    /* stands between a lock and its futex: the site if no other is found */
 	CLASS_IDLE = 4,     /* a thread waits for work here, if this is the site */
 	CLASS_KTHREAD = 8,  /* the outermost function of a kernel thread */
 	CLASS_LIBRARY = 16, /* user code: the lock of a C library */
@@ -111,7 +111,7 @@ static const struct wait_class wait_classes[] = {
 	{ "rq_qos_wait",               WAIT_BLOCK_IO,   0 },
 	{ "blk_mq_get_tag",            WAIT_BLOCK_IO,   0 },
 	{ "submit_bio_wait",           WAIT_BLOCK_IO,   0 },
-	{ "bio_await",                 WAIT_BLOCK_IO,   0 }, /* from 7.3 at the latest */
+	{ "bio_await",                 WAIT_BLOCK_IO,   0 }, /* Linux 7.3, or earlier, and later */
 	{ "balance_dirty_pages*",      WAIT_BLOCK_IO,   0 },
 	{ "jbd2_log_wait_commit",      WAIT_JOURNAL,    CLASS_TELLS },
 	{ "wait_transaction_*",        WAIT_JOURNAL,    CLASS_TELLS },
@@ -127,7 +127,7 @@ static const struct wait_class wait_classes[] = {
 	{ "xlog_force_lsn",            WAIT_JOURNAL,    0 },
 	{ "xlog_state_get_iclog_space", WAIT_JOURNAL,   0 },
 	{ "xfs_ail_push_all_sync",     WAIT_JOURNAL,    0 },
-	{ "xfs_extent_busy_*",         WAIT_JOURNAL,    0 }, /* until the log is written */
+	{ "xfs_extent_busy_*",         WAIT_JOURNAL,    0 }, /* waits until the log is written */
 	{ "xfs_qm_dqunpin_wait",       WAIT_JOURNAL,    0 },
 	{ "xfs_buf_wait_unpin",        WAIT_JOURNAL,    CLASS_TELLS },
 	{ "__xfs_iunpin_wait",         WAIT_JOURNAL,    CLASS_TELLS },
@@ -146,7 +146,7 @@ static const struct wait_class wait_classes[] = {
 	{ "fcntl_setlk*",              WAIT_FILE_LOCK,  0 },
 	{ "__break_lease",             WAIT_FILE_LOCK,  CLASS_NO_SITE },
 	{ "nfs4_proc_lock",            WAIT_FILE_LOCK,  0 },
-	{ "nlmclnt_block",             WAIT_FILE_LOCK,  CLASS_NO_SITE }, /* to 5.19 */
+	{ "nlmclnt_block",             WAIT_FILE_LOCK,  CLASS_NO_SITE }, /* Linux up to 5.19 */
 	{ "nlmclnt_wait",              WAIT_FILE_LOCK,  CLASS_NO_SITE },
 	/* NFS, and the calls that it makes: Linux net/sunrpc/sched.c, fs/nfs */
 	{ "rpc_wait_bit_killable",     WAIT_NFS,        CLASS_NO_SITE },
@@ -184,7 +184,7 @@ static const struct wait_class wait_classes[] = {
 	/* system calls */
 	{ "futex_wait*",               WAIT_FUTEX,      CLASS_FUTEX },
 	{ "__futex_wait",              WAIT_FUTEX,      CLASS_FUTEX },
-	{ "futex_do_wait",             WAIT_FUTEX,      CLASS_FUTEX }, /* from 6.16 */
+	{ "futex_do_wait",             WAIT_FUTEX,      CLASS_FUTEX }, /* Linux 6.16 and later */
 	{ "futex_lock_pi*",            WAIT_FUTEX,      CLASS_FUTEX },
 	{ "do_futex",                  WAIT_FUTEX,      CLASS_FUTEX },
 	{ "__x64_sys_futex*",          WAIT_FUTEX,      CLASS_FUTEX },
@@ -213,7 +213,7 @@ static const struct wait_class wait_classes[] = {
 	{ "entry_SYSCALL_compat*",     WAIT_OTHER,      CLASS_FUTEX },
 	{ "pipe_read",                 WAIT_PIPE,       0 },
 	{ "pipe_write",                WAIT_PIPE,       0 },
-	{ "anon_pipe_read",            WAIT_PIPE,       0 }, /* from 6.15 */
+	{ "anon_pipe_read",            WAIT_PIPE,       0 }, /* Linux 6.15 and later */
 	{ "anon_pipe_write",           WAIT_PIPE,       0 },
 	{ "pipe_wait*",                WAIT_PIPE,       CLASS_NO_SITE },
 	{ "wait_for_partner",          WAIT_PIPE,       0 },
@@ -263,7 +263,7 @@ static const struct wait_class wait_classes[] = {
 	{ "rcu_tasks_one_gp",          WAIT_WORK,       CLASS_IDLE },
 	{ "devtmpfs_work_loop",        WAIT_WORK,       CLASS_IDLE },
 	{ "khugepaged_wait_work",      WAIT_WORK,       CLASS_IDLE },
-	{ "io_wqe_worker",             WAIT_WORK,       CLASS_IDLE }, /* to 6.4 */
+	{ "io_wqe_worker",             WAIT_WORK,       CLASS_IDLE }, /* Linux up to 6.4 */
 	{ "io_wq_worker",              WAIT_WORK,       CLASS_IDLE },
 	{ "io_sq_thread",              WAIT_WORK,       CLASS_IDLE },
 	{ "svc_recv",                  WAIT_WORK,       CLASS_IDLE },

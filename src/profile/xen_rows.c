@@ -20,7 +20,7 @@ struct xen_function {
 struct xen_rows {
 	struct snapshot *snapshot;
 	struct xen_function *functions; /* indexed by frame */
-	size_t *next;                   /* by cause: its function's next cause, plus 1; 0: none */
+	size_t *next;                   /* each cause's next of its function, plus 1; 0: none */
 	double live_scale, ticks_scale; /* ticks that a nanosecond of the trace stands for */
 	uint32_t frame;
 };

@@ -26,7 +26,7 @@
 #include "xtop/push/pprof_fields.h"
 
 #define OTLP_MAX_CONTENT_BYTES (64U << 20) /* size of an unpacked profile */
-#define OTLP_MAX_NUMBERS       8192        /* in a sample; more than SNAPSHOT_MAX_DEPTH */
+#define OTLP_MAX_NUMBERS       8192        /* limit for one sample; more than SNAPSHOT_MAX_DEPTH */
 #define OTLP_MAX_TYPES         8           /* values of a sample */
 
 /* Keys of attributes (OpenTelemetry's semantic conventions). Their strings follow pprof's. */

@@ -75,7 +75,7 @@ enum {
 	/* Answers. */
 	RESPONSE_PARTIAL_SUCCESS = 1,
 	PARTIAL_SUCCESS_REJECTED = 1,
-	MESSAGE_TEXT = 2, /* in PartialSuccess and in google.rpc.Status */
+	MESSAGE_TEXT = 2, /* member of PartialSuccess and of google.rpc.Status */
 };
 
 #endif

@@ -45,7 +45,7 @@ struct branches {
 	struct branch_member *members;
 	struct branch *list;
 	size_t n_members, members_capacity, n, capacity;
-	struct branch_slot *slots; /* by frame */
+	struct branch_slot *slots; /* one slot per frame */
 	uint32_t step;             /* number of the last step */
 };
 

@@ -58,7 +58,7 @@ static void exits_profile_fill(struct snapshot *profile, const struct snapshot *
 {
 	const struct exits_table *table = from->run->exits;
 	uint32_t root = exits_profile_add(profile, 0, FRAME_ROOT), process = root, at;
-	uint32_t function = root; /* below PROCESS, which is the root where none is known */
+	uint32_t function = root; /* stays below PROCESS, which is the root where none is known */
 
 	for (size_t i = 0; i < table->n_causes; i++) {
 		const struct exits_place *place = &causes[i].place;

@@ -20,7 +20,7 @@
 struct filter_memory {
 	const struct frames *frames;
 	size_t n, capacity;
-	uint16_t *verdicts; /* by frame id, N of them: filter_ask() and FILTER_ASKED, or 0 */
+	uint16_t *verdicts; /* one per frame id, N of them: filter_ask() and FILTER_ASKED, or 0 */
 };
 #define FILTER_ASKED 0x100U
 

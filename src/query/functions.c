@@ -18,7 +18,7 @@
 
 /* What the pass knows of a row. */
 struct functions_seen {
-	uint32_t until;            /* where the subtree of the last outermost node ends */
+	uint32_t until;            /* end of the last outermost node's subtree */
 	uint32_t process;          /* the last process in which the pass met the function */
 	double of_process, most;   /* the function's children_ticks: in PROCESS; in row->process */
 };
@@ -27,8 +27,8 @@ struct functions_pass {
 	const struct snapshot *snapshot;
 	bool addresses;
 	struct function_table *table;
-	struct functions_seen *seen; /* by row */
-	uint32_t *rows_of;           /* by frame: row + 1; NO_ROW: no function; 0: not known yet */
+	struct functions_seen *seen; /* one element per row */
+	uint32_t *rows_of;           /* a frame's row + 1; NO_ROW: no function; 0: not known yet */
 	uint32_t process;            /* the process that the pass is in */
 };
 

@@ -63,9 +63,9 @@ struct processes_pass {
 	const struct frames *frames;
 	struct groups groups;
 	size_t rows_capacity, process_capacity;
-	uint32_t *rows_of;    /* by frame */
-	uint32_t *process_of; /* by row: frame */
-	uint8_t *asked;       /* by frame: enum group_known; there are far more nodes */
+	uint32_t *rows_of;    /* row of each frame */
+	uint32_t *process_of; /* frame of each row */
+	uint8_t *asked;       /* one enum group_known per frame; there are far more nodes */
 };
 
 /* Whether a frame has a name. */
@@ -228,8 +228,8 @@ struct modules_pass {
 	struct groups groups;
 	size_t rows_capacity, until_capacity;
 	struct hash_table by_name;   /* rows */
-	uint32_t *until;             /* by row: where the subtree of the last outermost node ends */
-	struct module_frame *frames; /* by frame */
+	uint32_t *until;             /* one per row: the end of the last outermost node's subtree */
+	struct module_frame *frames; /* one element per frame */
 };
 
 struct modules_key {

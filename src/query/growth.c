@@ -29,7 +29,7 @@ struct growth_before {
 
 struct growth {
 	struct paths paths;
-	struct growth_before *before; /* by path */
+	struct growth_before *before; /* one element per path */
 	size_t before_capacity;
 	double whole;                 /* ticks of all paths in the last snapshot */
 	uint32_t update;              /* number of the last update; 0: all weight is new */

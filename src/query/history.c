@@ -24,12 +24,12 @@
 struct history {
 	size_t first, n;
 	struct history_moment moments[HISTORY_MOMENTS];
-	double *before; /* by frame: children_ticks at the last moment, N_BEFORE of them */
+	double *before; /* each frame's children_ticks at the last moment, N_BEFORE of them */
 	struct growth *growth; /* how each snapshot grew from the last one */
 	struct exits_growth exits;
 	size_t n_before, before_capacity;
 	double whole_before;   /* total_weight at the last moment */
-	uint64_t started_ns;   /* when the profile of BEFORE was started or reset */
+	uint64_t started_ns;   /* time when the profile of BEFORE was started or reset */
 };
 
 struct xtop_error *history_create(struct history **historyp)
@@ -294,7 +294,7 @@ static struct history_node *history_keep(const struct snapshot *snapshot, size_t
 
 	copy->n = 0;
 	history_copy_nodes(snapshot, most, copy);
-	assert(copy->n > 0); /* at least the root */
+	assert(copy->n > 0); /* the root is there */
 	nodes = malloc(copy->n * sizeof(*nodes));
 	if (nodes)
 		memcpy(nodes, copy->nodes, copy->n * sizeof(*nodes));

@@ -17,8 +17,8 @@
 struct history_locks {
 	const struct snapshot_waits *from;
 	struct snapshot_waits *to;
-	uint32_t *locks; /* by lock of FROM: lock of TO, counted from 1; 0: not taken */
-	bool *tasks;     /* by task of FROM: taken */
+	uint32_t *locks; /* TO's lock of each of FROM's locks, counted from 1; 0: not taken */
+	bool *tasks;     /* which of FROM's tasks are taken */
 };
 
 /* Adds LOCK. False: there is no room. */

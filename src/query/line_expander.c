@@ -33,18 +33,18 @@ struct line_expander_link {
 
 /* What a frame of the resolver becomes: links, outermost first. */
 struct line_expander_chain {
-	uint32_t first, n; /* in expander->links; N 0: not known yet */
+	uint32_t first, n; /* part of expander->links; N 0: not known yet */
 	bool waits;        /* the line was asked for and has not come */
 };
 
 struct line_expander {
 	struct line_expander_settings settings;
 	struct frames *frames;
-	struct line_expander_chain *chains; /* by frame of the resolver */
+	struct line_expander_chain *chains; /* one chain per frame of the resolver */
 	size_t n_chains, chains_capacity;
 	struct line_expander_link *links;
 	size_t n_links, links_capacity;
-	uint32_t *origins; /* by frame of the results: the resolver's; beyond n_origins none */
+	uint32_t *origins; /* the resolver's frame of each of the results'; beyond n_origins none */
 	size_t n_origins, origins_capacity;
 };
 
@@ -350,8 +350,8 @@ struct line_expander_tree {
 	struct line_expander_node *nodes; /* the first is the root */
 	size_t n, capacity;
 	struct hash_table index; /* all nodes but the root */
-	uint32_t *at;            /* by node of FROM: the last node of its chain */
-	uint32_t room;           /* by how many nodes a path may become deeper */
+	uint32_t *at;            /* the last node of the chain of each of FROM's nodes */
+	uint32_t room;           /* number of nodes that a path may still gain in depth */
 	struct line_expander_weight *weights;
 	size_t n_weights, weights_capacity;
 	struct hash_table weight_index;

@@ -38,8 +38,8 @@ struct locks_pass {
 	const struct snapshot_waits *waits;
 	struct locks_forest forest;
 	size_t capacity;
-	uint32_t *holders; /* by lock: the task that holds it; NO_TASK: not known */
-	uint8_t *marks;    /* by task */
+	uint32_t *holders; /* the task that holds each lock; NO_TASK: not known */
+	uint8_t *marks;    /* one mark per task */
 	bool failed;       /* out of memory */
 };
 

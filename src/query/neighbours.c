@@ -28,7 +28,7 @@ struct neighbours_path {
 /* Chains with an unnamed function, before they are ranked. Chains that read alike are one. */
 struct neighbours_alike {
 	size_t n, keys_capacity, chains_capacity;
-	uint64_t *keys; /* by chain */
+	uint64_t *keys; /* one key per chain */
 	struct chain *chains;
 	struct hash_table by_key;
 };
@@ -39,8 +39,8 @@ struct neighbours_pass {
 	bool addresses;
 	uint32_t focus;
 	struct neighbours *neighbours;
-	struct neighbours_path paths[SNAPSHOT_MAX_DEPTH + 1]; /* by depth, to this node */
-	uint32_t *caller_rows, *callee_rows;                  /* by frame: row + 1, 0: none yet */
+	struct neighbours_path paths[SNAPSHOT_MAX_DEPTH + 1]; /* path to this node, by depth */
+	uint32_t *caller_rows, *callee_rows;                  /* frames' rows + 1; 0: none yet */
 	struct neighbours_alike alike;
 	bool failed; /* out of memory */
 };

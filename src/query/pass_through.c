@@ -43,7 +43,7 @@ struct pass_through_unit {
 
 struct pass_through {
 	const struct snapshot *from;
-	struct pass_through_function *functions; /* by frame */
+	struct pass_through_function *functions; /* one element per frame */
 	struct pass_through_unit units[MAX_UNITS];
 	unsigned n_units;
 };

@@ -37,7 +37,7 @@ struct range_sum;
 /* The sum over several moments. The caller zeroes it before range_begin(). */
 struct range {
 	struct paths paths;
-	struct range_sum *sums; /* by path */
+	struct range_sum *sums; /* one sum per path */
 	size_t capacity;
 	double waits_ticks; /* the time in which waits were watched */
 	struct exits_sum exits;

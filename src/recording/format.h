@@ -95,7 +95,7 @@ _Static_assert(RECORDING_TAKERS_BYTES == 256 && sizeof(struct taker) == 128 &&
 struct recording_head {
 	char magic[8];
 	uint32_t version;
-	uint32_t head_bytes; /* where the first chunk starts; a multiple of 8 */
+	uint32_t head_bytes; /* offset of the first chunk; a multiple of 8 */
 };
 
 enum recording_chunk_flag {
@@ -135,7 +135,7 @@ struct recording_symbol {
 struct recording_chunk_symbols {
 	uint32_t head_bytes; /* size of this struct in the file; the symbols start after it */
 	uint32_t n_symbols;
-	uint32_t module_bytes; /* with the NUL */
+	uint32_t module_bytes; /* length of the module's name, counting the NUL */
 	uint32_t build_id_bytes;
 	uint64_t strings_bytes;
 	uint64_t build_id_address; /* address of the build-id in the loaded image; 0: none */

@@ -17,7 +17,7 @@
 #include "xtop/base/clock.h"
 
 #define REPLAY_MOMENT_NS 1000000000ULL
-#define REPLAY_NAP_NS 1000000 /* while the ring is full, or the next sample is not due */
+#define REPLAY_NAP_NS 1000000 /* the nap while the ring is full, or the next sample is not due */
 
 struct replay {
 	struct control *control;
@@ -26,9 +26,9 @@ struct replay {
 	uint64_t first_ns;   /* time of the first sample */
 	uint64_t last_ns;    /* time of the last sample, as the file has it */
 	uint64_t moment_ns;  /* elapsed_ns at the last note of the counters */
-	uint64_t elapsed_ns; /* since the first sample, on the replay's clock */
+	uint64_t elapsed_ns; /* time since the first sample, on the replay's clock */
 	uint32_t period_ns;  /* period of the first sample, assumed for the time before it, too */
-	uint64_t started_ns; /* when the first sample was replayed, CLOCK_MONOTONIC */
+	uint64_t started_ns; /* time when the first sample was replayed, CLOCK_MONOTONIC */
 	struct sampler_counts counts;
 };
 

@@ -26,7 +26,7 @@ struct results_run {
 	struct pipeline *pipeline;            /* stopped */
 	const struct filter *filter;          /* NULL: all stacks */
 	struct line_client *lines;            /* NULL without --lines */
-	const struct annotation_sources *sources; /* for --annotate */
+	const struct annotation_sources *sources; /* what --annotate reads */
 	const char *title;                        /* the guest, above the table of instructions */
 	struct instruction_format code;           /* how instructions are written */
 	uint64_t started_ns;                  /* clock_now_ns() at the start of the run */

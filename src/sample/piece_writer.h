@@ -21,7 +21,7 @@ struct piece_writer {
 	bool missed;       /* a page was not mapped yet */
 	struct {
 		uint64_t address, end;
-	} extents[SAMPLE_MAX_STACKS]; /* where the n pieces lie in guest memory */
+	} extents[SAMPLE_MAX_STACKS]; /* places of the n pieces in guest memory */
 	uint64_t end; /* first address after the bytes that the last piece_writer_add() has read */
 	/*
 	 * The page that was read last. Its address is set only in the stop, when nothing can unmap

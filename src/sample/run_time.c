@@ -145,7 +145,7 @@ void run_time_reset(struct run_time *run_time)
  * drift by 200 µs a second. In a tenth of a second they drift by 20 µs.
  */
 #define XEN_CLOCK_STEP_NS  100000000
-#define XEN_CLOCK_SLOW_NS  1000000000 /* while nobody needs the guest's clocks */
+#define XEN_CLOCK_SLOW_NS  1000000000 /* the interval while nobody needs the guest's clocks */
 #define XEN_CLOCK_TRIES    4
 #define XEN_CLOCK_SHORT_NS 20000  /* an answer this fast ends the tries */
 #define XEN_CLOCK_LONG_NS  500000 /* slower answers are not used: 0.25 ms wrong at most */

@@ -66,7 +66,7 @@ void run_time_reset(struct run_time *run_time);
  * Xen's time; samples have dom0's time. The caller zeroes the struct first.
  */
 struct xen_clock {
-	uint64_t next_ns; /* when to ask Xen again */
+	uint64_t next_ns; /* time to ask Xen again */
 };
 
 /*

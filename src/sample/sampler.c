@@ -517,7 +517,7 @@ static void sampler_adopt_counts(struct sampler *sampler)
 	sampler->earlier_cpu_ns = counts->cpu_ns;
 	sampler->earlier_maps = counts->maps;
 	sampler->started_ns = sampler->now_ns - counts->elapsed_ns;
-	sampler->ticks.budget.share = counts->stopped_share; /* until a second has passed */
+	sampler->ticks.budget.share = counts->stopped_share; /* valid until a second has passed */
 	sampler->ticks.budget.share_max = counts->stopped_share_max;
 	if (control_is_credit_spent())
 		budget_empty(&sampler->ticks.budget, sampler->now_ns);

@@ -31,7 +31,7 @@ struct sampler {
 	uint64_t now_ns;
 	struct guest_look look;  /* the last look before the sample */
 	struct guest_look later; /* the look after a sample without a stop */
-	uint64_t looked_ns;      /* when the guest was last looked at */
+	uint64_t looked_ns;      /* time when the guest was last looked at */
 	struct run_time run_time;
 	struct xen_clock xen_clock;
 	struct per_cpus per_cpus;
@@ -51,12 +51,12 @@ struct sampler {
 	 * nothing that it has written to the ring, except bytes of stacks, which it only copies.
 	 */
 	struct sample head;
-	uint64_t alarm_ns; /* when the alarm was set; 0: no alarm is set */
+	uint64_t alarm_ns; /* time when the alarm was set; 0: no alarm is set */
 	bool missed_pages; /* a stack was cut at a page not mapped yet */
 	bool stopped_once; /* this sampler has stopped the guest before */
 	/* waiting_ns: when the sampler first saw that the ring was not read up to waiting_to */
 	uint64_t waiting_to, waiting_ns;
-	uint64_t start_ns; /* when the guest's system was found: samples age from then on */
+	uint64_t start_ns; /* time when the guest's system was found: samples age from then on */
 	/* Start of sampling; the last measuring of CPU time, publishing, and holding of pages. */
 	uint64_t started_ns, cpu_measured_ns, published_ns, held_ns;
 	uint64_t earlier_cpu_ns, earlier_maps; /* counters of the samplers before this one */

@@ -34,7 +34,7 @@
 #define TICKS_LOOK_NS 100000000 /* time between looks at the guest while there are no samples */
 
 struct deadline {
-	uint64_t at_ns;              /* when the next tick is due */
+	uint64_t at_ns;              /* time when the next tick is due */
 	uint64_t slot_ns, period_ns; /* start and length of the current slot */
 	/*
 	 * The deadline's place in its slot, and in which direction the place moves. Below 2^31 the
@@ -64,7 +64,7 @@ struct ticks {
 	struct strata_limits limits;
 	uint64_t period_ns; /* the last tick's period */
 	uint64_t n_missed;  /* deadlines that went by unmet before the last tick */
-	uint64_t woke_ns;   /* when the last tick began */
+	uint64_t woke_ns;   /* time when the last tick began */
 	bool late;          /* the last tick began more than half a period after its deadline */
 };
 

@@ -43,7 +43,7 @@ struct copied {
 	unsigned n_stacks;
 	uint64_t task; /* address of the task_struct of `current`; 0: not read */
 	frame_t frame; /* see sample_get_frame(); 0: not read */
-	enum sample_cut stack_cut, user_cut; /* as in struct sample_vcpu */
+	enum sample_cut stack_cut, user_cut; /* enum sample_cut of struct sample_vcpu */
 	bool missed; /* a page was not mapped yet: call copy_prepare() before the next copy */
 };
 

@@ -16,11 +16,11 @@
 #define STRATA_HEAVY_S 1    /* a sample may weigh as much as the ticks of so many seconds */
 #define STRATA_SPEND   0.95 /* part of the budget that is spent in the mean */
 #define STRATA_BALANCE 3    /* how much the balance changes the rate, as a logarithm */
-#define STRATA_FREE    0.04 /* below exp(-STRATA_BALANCE): no balance makes this length exceed 1 */
+#define STRATA_FREE    0.04 /* less than exp(-STRATA_BALANCE): no balance makes it exceed 1 */
 #define STRATA_SAVED   3    /* the balance rises at most to 1/3 of the greatest debt */
 #define STRATA_DEBT    8    /* the greatest debt is so many stops, or the budget of a span */
 #define STRATA_AHEAD   30   /* slots of the budget that are looked at ahead: the next seconds */
-#define STRATA_SOON    20   /* from this slot on, samples must not cost more than is left */
+#define STRATA_SOON    20   /* samples of this slot and later must not cost more than is left */
 #define STRATA_MOST    1e9  /* most ticks of a stratum */
 #define STRATA_PART    0.03 /* a stop reads the vCPUs that this part of a span's budget pays */
 

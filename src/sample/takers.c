@@ -30,7 +30,7 @@ struct takers_vcpu {
 	struct taken span_ns, waited_ns, ran_ns;
 	double runnable, blocked; /* recent looks that found this state; halved at times */
 	double account_ns;        /* waiting that no taker got yet; negative: takers got too much */
-	uint64_t waits_since_ns;  /* when this wait began; 0: no wait at the last look */
+	uint64_t waits_since_ns;  /* time when this wait began; 0: no wait at the last look */
 	uint64_t longest_ns;
 	double by_ns[TAKERS_MAX]; /* live time that each element of takers[] took */
 	uint16_t cpu;

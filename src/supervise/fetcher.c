@@ -124,7 +124,7 @@ static int fetcher_find(const uint8_t *build_id, size_t size_bytes, const char *
  */
 struct fetcher_cached {
 	char oldest[2 * NAME_MAX + 2]; /* BUILD-ID/FILE of the file used longest ago */
-	time_t used_s;                 /* when the oldest file was used last */
+	time_t used_s;                 /* time when the oldest file was used last */
 	uint64_t bytes;                /* size of all files */
 };
 

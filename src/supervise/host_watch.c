@@ -34,7 +34,7 @@ struct host_watch {
 	struct takers *takers;
 	struct host_look last, look;
 	uint64_t next_ns, refused, cost_ns; /* cost_ns: mean CPU time of a look */
-	uint64_t names_ns;                  /* when names were read; 0: never */
+	uint64_t names_ns;                  /* time when names were read; 0: never */
 	size_t n_names;
 	struct guest_listing *names;
 	struct takers_table table;
@@ -87,7 +87,7 @@ static void host_watch_read_names(struct host_watch *watch)
 	watch->names_ns = now_ns;
 	error = xen_list(&names, &n);
 	if (error) {
-		error_destroy(error); /* without names, the domains have their numbers */
+		error_destroy(error); /* if names are missing, the domains have numbers */
 		return;
 	}
 	free(watch->names);

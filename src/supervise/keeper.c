@@ -138,7 +138,7 @@ static struct xtop_error *keeper_fork_guard(struct keeper_process *keeper)
 		guard_run(&keeper->sampling, self);
 		_exit(0);
 	}
-	setpgid(keeper->guard, keeper->guard); /* in both processes: either may run first */
+	setpgid(keeper->guard, keeper->guard); /* both processes do so: either may run first */
 	return NULL;
 }
 

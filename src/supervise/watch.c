@@ -21,7 +21,7 @@
 #include "xtop/sample/budget.h"
 #include "xtop/sample/control.h"
 
-#define WATCH_NAP_NS 1000000 /* between two tries to reap a killed process */
+#define WATCH_NAP_NS 1000000 /* time between two tries to reap a killed process */
 
 /* The control block of keeper, guard and sampler. Set before the signal handler can run. */
 static struct control *watch_control;

@@ -33,7 +33,7 @@
 
 struct demangle_output {
 	char text[DEMANGLE_MAX_BYTES];
-	size_t used; /* below the size of text: room for the NUL */
+	size_t used; /* bytes used, fewer than text has: room for the NUL */
 	bool only_at_punctuation;
 	jmp_buf full;
 };

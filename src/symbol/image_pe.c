@@ -26,7 +26,7 @@
 #include "xtop/base/limit.h"
 #include "xtop/unwind/seh.h"
 
-#define PE_HEAD_MAX_AT     4096U /* where the header begins */
+#define PE_HEAD_MAX_AT     4096U /* last place where the header may begin */
 #define PE_MACHINE_X86_64  0x8664
 #define PE_MAGIC_64        0x20b
 /* offset of the optional header: after the signature and the file header */

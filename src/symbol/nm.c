@@ -43,7 +43,7 @@ struct nm_line {
 	uint64_t address, size_bytes;
 	bool defined; /* has an address */
 	char type;
-	const char *name; /* with "\t[module]" if it has one */
+	const char *name; /* the symbol's name, and "\t[module]" if it has one */
 	size_t name_bytes;
 };
 

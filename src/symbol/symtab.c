@@ -64,7 +64,7 @@ struct symtab_resume {
 struct symtab {
 	bool sealed;
 
-	/* before sealing */
+	/* used before sealing */
 	struct symtab_item *items;
 	size_t n_items, items_capacity;
 	size_t names_capacity, max_names_bytes;
@@ -73,11 +73,11 @@ struct symtab {
 	bool full;      /* a name did not fit in max_names_bytes */
 	bool ascending; /* items were added in order, as nm -n and kallsyms have them */
 
-	/* before and after sealing, which packs the names */
+	/* used before and after sealing, which packs the names */
 	char *names;
 	size_t names_bytes;
 
-	/* after sealing */
+	/* used after sealing */
 	size_t n;
 	uint64_t base;     /* first start */
 	uint32_t *offsets; /* starts from base; or NULL, then starts */

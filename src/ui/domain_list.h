@@ -19,7 +19,7 @@ struct domain_entry {
 
 /* Zeroed at first. */
 struct domain_list {
-	struct domain_entry *entries; /* in the order of the source */
+	struct domain_entry *entries; /* entries in the source's order */
 	size_t n;
 	uint64_t read_ns;
 };

@@ -57,8 +57,8 @@ struct guest_screen {
 	bool baseline_is_file;
 	bool waiting; /* a requested snapshot has not come yet */
 	uint64_t message_hash; /* hash of the pipeline's message when it was last read */
-	uint64_t taken_ns, frozen_ns, baseline_ns; /* when LIVE, FROZEN, BASELINE were the newest */
-	uint64_t due_ns;  /* when to request the next snapshot */
+	uint64_t taken_ns, frozen_ns, baseline_ns; /* times of the newest LIVE, FROZEN, BASELINE */
+	uint64_t due_ns;  /* time to request the next snapshot */
 	uint64_t wait_ns; /* time between the last request and the next one; 0: none was made */
 };
 

@@ -41,10 +41,10 @@ enum key_section {
 	KEYS_FIND,    /* F1 to F4: help, views, search, filter */
 	KEYS_TREE,    /* F5, F6: the call tree; order of rows */
 	KEYS_FLAME,   /* F7 */
-	KEYS_MOVE,    /* by one row, sideways */
-	KEYS_PAGE,    /* by pages, to the ends */
+	KEYS_MOVE,    /* one row up or down, sideways */
+	KEYS_PAGE,    /* one page up or down, the ends */
 	KEYS_OPEN,    /* what the selected row leads to */
-	KEYS_SWITCH,  /* to another list or guest */
+	KEYS_SWITCH,  /* another list or guest */
 	KEYS_UNFOLD,  /* rows below the selected one */
 	KEYS_PROFILE, /* views of samples and waits */
 	KEYS_VIEWS,   /* other views */
@@ -61,8 +61,8 @@ struct key {
 	uint32_t codes[KEY_MAX_CODES]; /* 0-filled */
 	enum request_code request;
 	unsigned views;    /* traits; the key works in views with one of them. 0: in all views */
-	const char *names; /* in the help, with the keys of other rows it explains: "F1 h ?" */
-	const char *label; /* on the bottom line; NULL if the key is not there */
+	const char *names; /* key, and others that its line in the help explains: "F1 h ?" */
+	const char *label; /* the key's word on the bottom line; NULL: it is not there */
 	const char *help;  /* NULL if the key has no line in the help */
 	const struct view_ops *opens; /* REQUEST_VIEW: the view to open; else NULL */
 };

@@ -25,8 +25,8 @@ struct model_shares {
 /* How functions and processes are named. */
 struct model_names {
 	bool addresses; /* functions without a name as 0xADDR */
-	bool raw;       /* without demangling */
-	bool sources;   /* with source lines beside functions, if the lines are known */
+	bool raw;       /* names are not demangled */
+	bool sources;   /* source lines stand beside functions, if the lines are known */
 	bool by_cgroup; /* processes below their control group */
 };
 
@@ -67,7 +67,7 @@ struct ui_model {
 	bool is_range;   /* the picture is a range of time: what came between two moments */
 	const struct selection *selection;
 	struct weights whole;            /* what 100 % is */
-	const struct snapshot *baseline; /* with every node; NULL if there is none */
+	const struct snapshot *baseline; /* all of the baseline's nodes; NULL if there is none */
 	const char *baseline_name;       /* the baseline's file, clean; "" if it is from no file */
 	const struct history *history;
 	const struct recent *recent;

@@ -11,7 +11,7 @@
 struct prompt {
 	char label[64];
 	char text[PROMPT_MAX_BYTES];
-	size_t length, cursor; /* in bytes; the cursor is before text[cursor] */
+	size_t length, cursor; /* numbers of bytes; the cursor is before text[cursor] */
 	char error[160];       /* shown after the text; "" if there is none */
 };
 

@@ -36,7 +36,7 @@ struct domain_picker {
 	bool has_opened;         /* a domain was opened, with a message about keys */
 	struct view_stack views; /* the list and its help; empty before the list was wanted */
 	struct domain_list list;
-	uint64_t due_ns; /* when to read the list again */
+	uint64_t due_ns; /* time to read the list again */
 };
 
 /* A message on the bottom line, until the next key. */

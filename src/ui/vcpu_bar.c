@@ -53,7 +53,7 @@ void vcpu_bar_draw_named(const struct vcpu_bar *bar, struct canvas *canvas, int 
 			 int width)
 {
 	int used = canvas_put(canvas, row, column, width, STYLE_DIM, bar->name) + 1;
-	int left = width - used - 3, cells; /* without the bar's edges and a space */
+	int left = width - used - 3, cells; /* the bar's edges and a space take 3 */
 	char text[80];
 
 	vcpu_bar_describe(bar, left, text, sizeof(text));

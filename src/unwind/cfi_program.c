@@ -44,7 +44,7 @@ enum cfi_opcode {
 	 * operands. cursor_arm64_strip() removes the signature from every return address anyway.
 	 */
 	CFA_NEGATE_RA_STATE_WITH_PC = 0x2c,
-	CFA_NEGATE_RA_STATE = 0x2d, /* on other architectures: SPARC's GNU_window_save */
+	CFA_NEGATE_RA_STATE = 0x2d, /* SPARC's GNU_window_save on other architectures */
 	CFA_GNU_ARGS_SIZE = 0x2e,
 	CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
 
@@ -313,7 +313,7 @@ static void cfi_run_extended(struct cfi_program *program, enum cfi_opcode opcode
 	case CFA_DEF_CFA_EXPRESSION:
 		cfi_set_cfa_expression(program);
 		break;
-	case CFA_GNU_ARGS_SIZE: /* for exceptions only */
+	case CFA_GNU_ARGS_SIZE: /* only exceptions need it */
 		cfi_read_uleb(reader);
 		break;
 	case CFA_NEGATE_RA_STATE_WITH_PC:

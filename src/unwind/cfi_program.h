@@ -26,8 +26,8 @@ enum cfi_where {
 
 struct cfi_place {
 	enum cfi_where where;
-	int64_t value;             /* with an expression: its length in bytes */
-	const uint8_t *expression; /* in the FDE's bytes */
+	int64_t value;             /* number, offset, or an expression's length in bytes */
+	const uint8_t *expression; /* a part of the FDE's bytes */
 	bool safe;                 /* the expression was checked: libunwind may evaluate it */
 };
 
@@ -41,7 +41,7 @@ struct cfi_state {
 	const uint8_t *cfa_expression;
 	bool cfa_safe;    /* the expression was checked: libunwind may evaluate it */
 	uint8_t n_places; /* how many `registers` the machine has; the rest is not initialised */
-	struct cfi_place registers[CFI_N_REGISTERS]; /* by DWARF's number */
+	struct cfi_place registers[CFI_N_REGISTERS]; /* indexed by DWARF's number */
 };
 
 struct cfi_program {

@@ -24,7 +24,7 @@
 /* A place whose code could not be read. The code is read again in turn due_turn. */
 struct computed_miss {
 	uint32_t offset;
-	uint32_t delay; /* in turns; 0: the entry is empty */
+	uint32_t delay; /* number of turns to wait; 0: the entry is empty */
 	uint64_t due_turn;
 };
 #define COMPUTED_MISSES    256
@@ -52,7 +52,7 @@ struct computed_work {
 	struct computed_return returns[COMPUTED_RETURNS];
 	struct computed_rows rows;
 	struct way_out *way_out;                   /* NULL: not needed yet */
-	struct cfi_hit ways[COMPUTED_WAYS];        /* by hash; rule 0: no way leads out */
+	struct cfi_hit ways[COMPUTED_WAYS];        /* indexed by hash; rule 0: no way leads out */
 	struct cfi_hit guesses[COMPUTED_GUESSES];  /* used until missing code is read again */
 	struct cfi_hit cache[1 << CFI_CACHE_BITS]; /* recent look-ups */
 };

@@ -26,7 +26,7 @@
 /* A Go thread has two stacks, g0's and its goroutine's, and changes between them. */
 enum go_side { GO_SIDE_UNKNOWN, GO_SIDE_G0, GO_SIDE_GOROUTINE };
 struct go_cursor {
-	/* where the Go program of the last Go frame keeps its stacks */
+	/* place of the stacks of the Go program of the last Go frame */
 	const struct go_stacks *stacks;
 	bool pieces_checked; /* go_switches_find_other() has run */
 	bool callback;       /* C has called Go, and the rest of C's stack was not copied */
@@ -44,7 +44,7 @@ struct cursor {
 	bool thumb;       /* the frame's code is Thumb code (cursor_arm32.h) */
 	bool interrupted; /* REG_PC is the next instruction to run; else a return address */
 	bool user;        /* the frame's code is user code */
-	/* for each piece: the address just past the outermost byte that was read; 0: none was */
+	/* each piece's address just past the outermost byte that was read; 0: none was */
 	uint64_t reached[SAMPLE_MAX_STACKS];
 	const struct sample_vcpu *vcpu;   /* passed sample_check() */
 	const struct sample_stack *piece; /* vcpu's piece that was read last; NULL: vcpu has none */
@@ -54,7 +54,7 @@ struct cursor {
 
 enum unwind_step {
 	STEP_CALLER,      /* the cursor has moved to the caller */
-	STEP_EH_RETURN,   /* as STEP_CALLER, but the caller may be lost (eh_return.h) */
+	STEP_EH_RETURN,   /* the cursor has moved, but maybe not to the caller (eh_return.h) */
 	STEP_USER,        /* the cursor has moved to the user code; all registers are known */
 	STEP_OUTERMOST,   /* there is no caller */
 	STEP_NOT_COVERED, /* this mechanism does not know the address: try the next mechanism */

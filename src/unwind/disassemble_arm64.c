@@ -283,7 +283,7 @@ static bool arm64_print_other(const struct code *code, char *text)
 	size_t left_bytes = WORD_BYTES;
 	uint64_t address = code->address;
 	char operands[DISASSEMBLE_TEXT_BYTES];
-	cs_insn decoded = { 0 }; /* without details */
+	cs_insn decoded = { 0 }; /* the details are left out */
 	csh handle;
 	bool done;
 

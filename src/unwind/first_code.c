@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#define FIRST_MAX_FUNCTIONS 2 /* by the ELF header, and by Xen's note for PVH */
+#define FIRST_MAX_FUNCTIONS 2 /* one by the ELF header, one by Xen's note for PVH */
 
 struct first_code {
 	unsigned n;

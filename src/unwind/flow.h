@@ -36,14 +36,14 @@ struct flow_window {
 	uint64_t start;
 	uint32_t size_bytes;
 	uint8_t *bytes;
-	uint32_t *ops; /* for each byte: number + 1 of the op that begins there */
+	uint32_t *ops; /* one per byte: number + 1 of the op that begins there */
 };
 
 /* An op that is to be followed with a state. */
 struct flow_work {
 	uint32_t op, state;
 	uint32_t call; /* number + 1 of the call's op, if OP follows a call; else 0 */
-	uint32_t since; /* as in struct flow_op */
+	uint32_t since; /* number + 1 of the first call since the stack pointer changed; else 0 */
 };
 
 /* Work that is left to do, in any order. */
@@ -82,7 +82,7 @@ struct flow {
 	size_t n_tried, tried_capacity;
 	uint64_t left_steps; /* steps that may still be made */
 	uint32_t entry;   /* number of the state at the function's entry */
-	uint32_t since;   /* on the path that is followed; as in struct flow_op */
+	uint32_t since;   /* number + 1 of a call on the followed path, as flow_op has it */
 	bool trying;      /* a try is running (flow_try.c) */
 	bool careful;     /* assume that calls in other functions' windows never return */
 	uint64_t outside; /* a jump's target in the middle of another function; 0: none */

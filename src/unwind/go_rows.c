@@ -23,7 +23,7 @@
 #define GO_PORTION_FUNCTIONS LIMIT(64, 4)
 
 struct go_portion {
-	uint64_t start; /* where the portion's first function begins */
+	uint64_t start; /* start of the portion's first function */
 	size_t first;   /* the index of the portion's first function */
 	bool built;
 	struct cfi *rows; /* NULL: no function has rows, or out of memory */

@@ -6,7 +6,7 @@
 
 #include "unwind/go_switch.h"
 
-#define GO_MAX_STACK_CHANGES 32 /* in one walk; Go and C may call each other several times */
+#define GO_MAX_STACK_CHANGES 32 /* limit for one walk; Go and C may call each other several times */
 
 void go_switches_find_other(struct cursor *cursor)
 {

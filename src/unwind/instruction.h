@@ -55,7 +55,7 @@ struct instruction {
 	uint8_t flow;    /* enum instruction_flow */
 	uint8_t dest, source; /* enum unwind_register or enum code_arm64_register, or REG_NONE */
 	uint8_t size;    /* how many bytes EFFECT_PUSH or EFFECT_POP moves */
-	uint8_t second;  /* with `pair`: the register stored or loaded at the next word */
+	uint8_t second;  /* the register that `pair` stores or loads at the next word */
 	bool pair;       /* EFFECT_STORE, EFFECT_LOAD: two registers are stored or loaded */
 	bool tail;       /* INSTRUCTION_INDIRECT: the jump leads to another function */
 	bool compares;   /* compares source with the stack pointer */

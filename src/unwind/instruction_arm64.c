@@ -257,7 +257,7 @@ static void arm64_decode_memory(struct instruction *to, uint32_t code)
 	case 1:
 		if (code >> 24 & 1)
 			arm64_decode_unusual(to, code);
-		else if (!simd) /* from a place near the instruction */
+		else if (!simd) /* the value comes from a place near the instruction */
 			arm64_lose(to, arm64_register(arm64_field(code, 0, 5)));
 		break;
 	case 2:
@@ -362,7 +362,7 @@ static void arm64_decode_registers(struct instruction *to, uint32_t code)
 static void arm64_decode_simd(struct instruction *to, uint32_t code)
 {
 	unsigned kind = arm64_field(code, 16, 3);
-	bool from = kind == 2 || kind == 3 || kind == 7; /* from a general register */
+	bool from = kind == 2 || kind == 3 || kind == 7; /* the move takes a general register */
 
 	if ((IS(code, 0x5f200000, 0x1e000000) || IS(code, 0x5f20fc00, 0x1e200000)) && from)
 		return;
@@ -411,7 +411,7 @@ static void arm64_decode_indirect(struct instruction *to, uint32_t code)
 	case 5:
 		to->flow = INSTRUCTION_END;
 		break;
-	default: /* with bti c, only a jump by x16 or x17 may lead to another function */
+	default: /* bti c lets only a jump by x16 or x17 lead to another function */
 		to->flow = INSTRUCTION_INDIRECT;
 		to->tail = arm64_field(code, 5, 5) == 16 || arm64_field(code, 5, 5) == 17;
 		break;

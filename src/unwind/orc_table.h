@@ -37,7 +37,7 @@ struct orc {
 	uint8_t *entries;
 	struct orc_row *rows;
 
-	struct orc_special_range specials[ORC_MAX_SPECIALS]; /* in the order they were added */
+	struct orc_special_range specials[ORC_MAX_SPECIALS]; /* sorted by time of adding */
 	size_t n_specials;
 	uint64_t specials_start, specials_end; /* a range that includes all specials */
 };

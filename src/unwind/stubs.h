@@ -10,7 +10,7 @@
 #include "unwind/cursor.h"
 
 struct stubs {
-	uint64_t page; /* where the page begins, in the image */
+	uint64_t page; /* start of the page, an address in the image */
 };
 
 void stubs_destroy(struct stubs *stubs); /* NULL allowed */

@@ -160,7 +160,7 @@ static struct xtop_error *xen_list_domains(bool named, struct guest_listing **li
 	list = calloc(n + 1, sizeof(*list));
 	if (!list)
 		return error_create("out of memory");
-	store = named ? store_open() : NULL; /* without xenstore, domains have only numbers */
+	store = named ? store_open() : NULL; /* domains have only numbers if this fails */
 	for (size_t i = 0; i < n; i++)
 		xen_describe(&domains[i], store, &list[i]);
 	if (store)

@@ -25,7 +25,7 @@
 #define SAME_NUMBER(name, number) _Static_assert((name) == (number), #name " has changed")
 
 struct domctl_abi {
-	const char *release;     /* such as "4.17" */
+	const char *release;     /* name of the release: "4.17" */
 	uint32_t domctl, sysctl; /* versions of the two interfaces */
 	/* offset of arch_config, the last member of struct xen_domctl_getdomaininfo */
 	uint16_t arch_offset;

@@ -131,7 +131,7 @@ static inline bool vcpu_is_user(const vcpu_guest_context_t *context, bool is_pv)
 struct vcpu_mode {
 	bool wanted;       /* the registers of the last stop did not show the mode */
 	bool is_short;     /* Xen has answered that the vCPU is not in 64-bit mode */
-	uint64_t asked_ns; /* when Xen was last asked; 0: never */
+	uint64_t asked_ns; /* time when Xen was last asked; 0: never */
 };
 
 /* Whether REGS show the mode. A vCPU without PAE paging counts as one that shows its mode. */

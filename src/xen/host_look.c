@@ -230,7 +230,7 @@ bool host_looker_get_pool(struct host_looker *looker, uint32_t pool, uint32_t *s
 	};
 	sysctl->u.cpupool_op.cpumap = host_bitmap(looker);
 	if (xencall1(looker->call, __HYPERVISOR_sysctl, (unsigned long)sysctl) ||
-	    sysctl->u.cpupool_op.cpupool_id != pool) /* without POOL, Xen describes the next one */
+	    sysctl->u.cpupool_op.cpupool_id != pool) /* Xen gives the next if POOL is gone */
 		return false;
 	*schedulerp = sysctl->u.cpupool_op.sched_id;
 	*cpus = looker->area->cpus;

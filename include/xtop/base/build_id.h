@@ -14,7 +14,7 @@
 struct build_id {
 	size_t size_bytes; /* 0: none */
 	uint8_t bytes[BUILD_ID_MAX_BYTES];
-	uint64_t address; /* where the image loads bytes[0]; 0: the note is not loaded */
+	uint64_t address; /* address of bytes[0] in the loaded image; 0: the note is not loaded */
 };
 
 /* Whether A and B are both known and have equal bytes. Their addresses may differ. */

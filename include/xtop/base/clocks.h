@@ -21,7 +21,7 @@ enum clock_kind {
 
 /* Zeroed: nothing but dom0's clock is known. */
 struct clocks {
-	uint64_t at_ns;              /* when the clocks were read, on the clock of the samples */
+	uint64_t at_ns;              /* time of the clocks' reading, on the clock of the samples */
 	uint64_t ahead_ns[N_CLOCKS]; /* modulo 2^64, so a clock may also be behind */
 	bool known[N_CLOCKS];        /* dom0's clock is always known, whatever its element says */
 };

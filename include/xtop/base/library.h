@@ -12,7 +12,7 @@
 
 struct library_function {
 	const char *name;
-	void *pointer; /* to the variable for the function's address */
+	void *pointer; /* the variable that gets the function's address */
 };
 
 /*

@@ -14,7 +14,7 @@
 enum notify_state {
 	NOTIFY_READY,
 	NOTIFY_STOPPING,
-	NOTIFY_ALIVE,  /* for the watchdog */
+	NOTIFY_ALIVE,  /* the watchdog's sign of life */
 	NOTIFY_STATUS, /* the numbers, as `systemctl status` shows them */
 };
 

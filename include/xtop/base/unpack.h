@@ -66,7 +66,7 @@ struct xtop_error *unpack_stream_read(struct unpack_stream *stream, void *buffer
 /* The context of unpack_fill_file(), which reads a file at offsets. Fails for a pipe. */
 struct unpack_file {
 	int fd;
-	off_t offset; /* where the file goes on */
+	off_t offset; /* place in the file of the bytes to read next */
 };
 struct xtop_error *unpack_fill_file(void *context, uint8_t buffer[UNPACK_FILL_BYTES], size_t *np);
 

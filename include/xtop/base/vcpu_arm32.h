@@ -50,8 +50,8 @@
  * T0SZ is at least 12, so bits 5 to 3 are not all 0.
  */
 #define TTBCR_ARM32_EAE        (1ULL << 31)
-#define TTBCR_ARM32_64_BITS    (1ULL << 30) /* with EAE clear: TG1 of TCR_EL1 */
-#define TTBCR_ARM32_64_SIZE    (7ULL << 3)  /* with EAE set: bits of TCR_EL1's T0SZ */
+#define TTBCR_ARM32_64_BITS    (1ULL << 30) /* TG1 of TCR_EL1, if EAE is clear */
+#define TTBCR_ARM32_64_SIZE    (7ULL << 3)  /* bits of TCR_EL1's T0SZ, if EAE is set */
 #define TTBCR_ARM32_PD0_SHIFT  4
 #define TTBCR_ARM32_PD1_SHIFT  5
 #define TTBCR_ARM32_EPD0_SHIFT 7

@@ -14,7 +14,7 @@
 struct registers_arm64 {
 	uint64_t x[31]; /* x29: frame pointer; x30: link register */
 	uint64_t pc;
-	uint64_t pstate; /* in the layout of SPSR_EL1 */
+	uint64_t pstate; /* the processor's state, laid out as SPSR_EL1 */
 	uint64_t sp_el0, sp_el1;
 	uint64_t elr_el1, spsr_el1; /* what the last exception taken to EL1 has saved */
 	uint64_t sctlr, tcr, ttbr0, ttbr1; /* SCTLR_EL1, TCR_EL1, TTBR0_EL1, TTBR1_EL1 */
@@ -22,7 +22,7 @@ struct registers_arm64 {
 #define REGISTERS_ARM64_BYTES (41 * sizeof(uint64_t))
 _Static_assert(sizeof(struct registers_arm64) == REGISTERS_ARM64_BYTES, "recording format");
 
-#define REGISTER_ARM64_GO_G 28 /* in Go's code: address of the running goroutine's struct g */
+#define REGISTER_ARM64_GO_G 28 /* register with the running goroutine's struct g in Go's code */
 #define REGISTER_ARM64_FP 29
 #define REGISTER_ARM64_LR 30
 

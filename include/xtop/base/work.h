@@ -24,11 +24,11 @@ struct work {
 	bool (*ends)(void *context); /* whether the work must end now; NULL: never */
 	void *context;
 	bool over; /* ends() has returned true */
-	pthread_mutex_t lock; /* for the members below; all zero is PTHREAD_MUTEX_INITIALIZER */
+	pthread_mutex_t lock; /* guards the members below; all zero is PTHREAD_MUTEX_INITIALIZER */
 	char what[64];        /* what is read, clean; "": nothing in particular */
 	const char *part;     /* the part that is read; NULL: not known */
 	unsigned percent;     /* how much of the part was read */
-	uint64_t since_ns;    /* since when WHAT is read; CLOCK_MONOTONIC */
+	uint64_t since_ns;    /* start of the reading of WHAT; CLOCK_MONOTONIC */
 };
 
 /* Sets the function that ends WORK. WORK may be NULL; then nothing is set. */

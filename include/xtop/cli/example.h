@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 struct example {
-	const char *name;     /* as given to --example */
+	const char *name;     /* the word that --example takes */
 	const char *file;     /* its file among those of library_find_example() */
 	const char *baseline; /* an older file, to compare it with; NULL: none */
 };

@@ -64,7 +64,7 @@ struct options {
 	bool exits;                  /* --exits: the guest's exits to Xen */
 	unsigned profile;            /* --profile: enum options_profile */
 	bool shared;                 /* --shared: another xtop may sample the guest, too */
-	double interval_s;           /* between refreshes; the default depends on BATCH */
+	double interval_s;           /* seconds between refreshes; the default depends on BATCH */
 	bool interval_given;         /* false: a session without a screen takes batch mode's */
 	unsigned long iterations;    /* tables in batch; 0: no limit */
 	double time_s;               /* 0: no limit */

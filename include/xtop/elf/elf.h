@@ -201,7 +201,7 @@ bool elf_has_go_note(struct elf_file *file);
 
 /* .gnu_debuglink: the name of the file with the symbols, and the CRC-32 of all of it. */
 struct elf_debug_link {
-	char name[256]; /* without a slash */
+	char name[256]; /* the file's name, which has no slash */
 	uint32_t crc;
 };
 /*

@@ -7,14 +7,14 @@
 
 struct batch_settings {
 	struct table_options table;
-	double interval_s;        /* between tables; 0: only one table, at the end */
+	double interval_s;        /* seconds between tables; 0: only one table, at the end */
 	unsigned long iterations; /* how many tables; 0: no limit */
 	double time_s;            /* 0: no limit */
 	bool quiet;               /* no tables */
 	struct snapshot_slot *waits; /* waiting tasks, printed after the samples; NULL: none */
 	bool waits_only;             /* no tables of samples are printed */
 	bool json;                /* tables as JSON */
-	bool ascii;               /* for a terminal that knows no UTF-8 */
+	bool ascii;               /* the terminal knows no UTF-8 */
 	struct line_expander *expander; /* --lines; NULL: no source lines */
 	/* Called several times a second. May change the title of the next table. NULL: none. */
 	void (*poll)(void *context);

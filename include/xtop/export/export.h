@@ -56,7 +56,7 @@ typedef struct xtop_error *export_write_fn(const struct snapshot *snapshot,
 					   const struct export_settings *settings, FILE *file);
 
 struct export_format {
-	const char *name;     /* for --format */
+	const char *name;     /* the word that --format takes */
 	const char *ending;   /* chooses the format by a file's name; with the dot */
 	const char *proposed; /* ending of names that the screen proposes; only a profile has it */
 	bool has_waits;       /* the file also holds settings->waits */
@@ -141,7 +141,7 @@ struct xtop_error *export_waits_json(const struct snapshot *snapshot,
 struct waits_diff_options {
 	const char *base_name, *now_name;
 	bool all_rows; /* not only those that differ */
-	bool json;     /* as one JSON object on one line */
+	bool json;     /* the output is one JSON object on one line */
 };
 struct xtop_error *export_waits_diff(const struct snapshot *now, const struct snapshot *base,
 				     const struct waits_diff_options *options, FILE *file);

@@ -22,7 +22,7 @@ struct xtop_error *code_names_add_file(struct code_names *names, const struct ho
 
 /* What a profile tells of an address. */
 struct code_place {
-	uint64_t address;  /* in the program while it ran */
+	uint64_t address;  /* the code's address in the program while it ran */
 	const char *file;  /* path, or perf's name such as "[kernel.kallsyms]"; NULL: not known */
 	const char *build; /* the file's build-id in hexadecimal; NULL: not known */
 	bool is_kernel;

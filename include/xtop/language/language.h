@@ -30,8 +30,8 @@
 #include "xtop/sample/sample.h"
 
 #define RUNTIME_MAX_FRAMES 512 /* frames of one sample that get names: the innermost ones */
-#define RUNTIME_NAME_BYTES 256 /* for a function's name and its NUL; a longer one is cut */
-#define RUNTIME_FILE_BYTES 256 /* for the name of a file of source text */
+#define RUNTIME_NAME_BYTES 256 /* room for a function's name and its NUL; a longer one is cut */
+#define RUNTIME_FILE_BYTES 256 /* room for the name of a file of source text */
 #define RUNTIME_WITNESSES  3   /* words that tell whether a name is still the one that was read */
 
 struct elf_file;
@@ -45,7 +45,7 @@ void runtime_destroy(struct runtime *runtime); /* NULL allowed */
 
 /* What an instruction does, for languages that follow jumps. */
 struct runtime_step {
-	uint64_t jump;      /* where it may jump; 0: nowhere */
+	uint64_t jump;      /* target of the jump; 0: the instruction does not jump */
 	uint8_t size_bytes; /* 0: there is no instruction */
 	bool call;          /* it calls a function; `jump` is then 0 */
 };
@@ -92,7 +92,7 @@ size_t runtime_read_frames(const struct runtime_process *process, const struct s
 struct runtime_native {
 	const struct sample_vcpu *vcpu; /* has the copied stack */
 	uint64_t address;               /* the next instruction, or a return address */
-	uint64_t stack_pointer;         /* for runtime_find_caller() */
+	uint64_t stack_pointer;         /* runtime_find_caller() needs it */
 	uint64_t frame_pointer;         /* 0: not known */
 	bool interrupted;               /* `address` is the next instruction */
 	bool compiled;                  /* the code is in no file */
@@ -137,7 +137,7 @@ struct runtime_name {
 	uint64_t witnesses[RUNTIME_WITNESSES];
 	char function[RUNTIME_NAME_BYTES + 8]; /* "[py] Shop.total" */
 	char file[RUNTIME_FILE_BYTES];         /* the last component of its path */
-	uint32_t line;                         /* where the function begins */
+	uint32_t line;                         /* the function's first line */
 };
 
 /*

@@ -12,7 +12,7 @@
 
 /* A line of a message. The lines of one message have the same time. */
 struct os_log_line {
-	uint64_t time_ns;   /* on the kernel's own clock, which starts at boot */
+	uint64_t time_ns;   /* the line's time by the kernel's own clock, which starts at boot */
 	uint32_t at, bytes; /* position and length in os_log.text; no NUL ends the line */
 };
 

@@ -32,7 +32,7 @@ struct annotation_count {
 
 /* Where a call or a jump out of the function leads. */
 struct annotation_target {
-	uint32_t distance; /* where the call or jump is */
+	uint32_t distance; /* bytes from the function's start to the call or jump */
 	uint32_t frame;    /* the function that is reached; FRAME_NONE: no name is known */
 	uint64_t offset;   /* bytes from the start of FRAME to the place that is reached */
 };
@@ -63,8 +63,8 @@ enum annotation_lack {
 struct annotation {
 	uint32_t frame;
 	enum annotation_lack lack;
-	bool no_bounds;       /* where the function begins is not known: ADDRESS is a sample's */
-	uint64_t address;     /* where the first byte is in the guest or in one of its processes */
+	bool no_bounds;       /* the function's start is not known: ADDRESS is a sample's */
+	uint64_t address;     /* place of the first byte, in the guest or a process of it */
 	uint64_t size_bytes;  /* the function's size; what lies after N_BYTES is left out */
 	uint32_t n_bytes;
 	uint8_t *bytes;       /* 0 where a page is missing */

@@ -42,7 +42,7 @@ void batches_count(struct batches *batches, uint32_t frame);
 
 /* How much all batches tell, the current one included. */
 struct batches_worth {
-	double batches; /* with live weights the effective number, (sum w)^2 / sum w^2 */
+	double batches; /* number of batches; if weights are live, (sum w)^2 / sum w^2 */
 	double samples; /* the effective number of samples, (sum ticks)^2 / sum ticks^2 */
 };
 struct batches_worth batches_get_worth(const struct batches *batches, bool live);

@@ -44,7 +44,7 @@ struct exits_weight {
 struct exits_row {
 	struct exit_reason reason;
 	struct exits_weight live, total;
-	uint64_t p99_ns, longest_ns; /* since start or reset */
+	uint64_t p99_ns, longest_ns; /* times of the exits since start or reset */
 	uint32_t frame; /* the reason's frame (exits_name_rows()); FRAME_NONE: not named yet */
 	uint32_t times; /* index in the table's times[] */
 };
@@ -79,11 +79,11 @@ struct exits_table {
 	uint64_t records, lost, bad; /* lost: Xen's buffers were full; bad: made no sense */
 	uint64_t refused;            /* exits that found no room in the tables */
 	uint64_t cpu_ns;             /* CPU time that reading the buffers took */
-	unsigned n_vcpus;            /* at most GUEST_MAX_VCPUS */
+	unsigned n_vcpus;            /* number of vCPUs, GUEST_MAX_VCPUS or fewer */
 	size_t n_rows, n_causes;
-	struct exits_wakes *wakes;  /* by vCPU */
-	struct exits_row *rows;     /* by time, the longest first */
-	struct exits_cause *causes; /* by row, then by time */
+	struct exits_wakes *wakes;  /* one element per vCPU */
+	struct exits_row *rows;     /* rows sorted by time, the longest first */
+	struct exits_cause *causes; /* causes sorted by row, then by time */
 	/* Histograms of n_rows reasons, then of the waits of n_vcpus vCPUs. NULL: not known. */
 	struct time_histogram *times;
 };

@@ -22,8 +22,8 @@
 #include "xtop/profile/owners.h"
 
 #define FRAMES_MAX (1U << 18)
-#define FRAMES_MAX_TEXT_BYTES (24U << 20) /* for all names: a guest can have long ones */
-#define FRAME_NAME_BYTES 4096              /* for a name and its NUL, as in a symbol table */
+#define FRAMES_MAX_TEXT_BYTES (24U << 20) /* room for all names: a guest can have long ones */
+#define FRAME_NAME_BYTES 4096              /* a name and its NUL; symbol tables have this limit */
 #define FRAME_MODULE_BYTES 256             /* Linux: NAME_MAX and the NUL */
 #define FRAMES_MAX_BUILDS 4096             /* build-ids that are kept: the first ones */
 
@@ -32,7 +32,7 @@ enum frame_kind {
 	FRAME_KIND_OWNER,    /* a process, or a thread: see frames_get_owner() */
 	FRAME_KIND_KERNEL,   /* "[k]" */
 	FRAME_KIND_USERLAND, /* "[.]" */
-	FRAME_KIND_FUNCTION, /* from a profile file, which does not say whose code it is */
+	FRAME_KIND_FUNCTION, /* a function of a profile file that does not say whose code it is */
 	FRAME_KIND_MARK,     /* xtop's own entry: "[truncated]" and others */
 };
 
@@ -48,8 +48,8 @@ enum frame_id {
 
 /* The file that a function without a symbol lies in. Strings are clean, and "" if not known. */
 struct frame_file {
-	const char *path;     /* in the guest */
-	const char *build_id; /* in hexadecimal */
+	const char *path;     /* the file's path in the guest */
+	const char *build_id; /* the file's build-id in hexadecimal */
 	const char *package;  /* "systemd 252.38-1 (deb)" */
 	bool incomplete;      /* part of the file was not in the guest's memory */
 };

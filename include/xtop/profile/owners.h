@@ -15,7 +15,7 @@
 
 #include "xtop/base/hash.h"
 
-#define OWNERS_MAX   (1U << 18) /* as FRAMES_MAX */
+#define OWNERS_MAX   (1U << 18) /* equals FRAMES_MAX */
 #define OWNERS_CHUNK 1024
 #define OWNER_NONE   0 /* the id of no owner */
 

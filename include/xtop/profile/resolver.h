@@ -38,7 +38,7 @@ struct resolver_settings {
 	struct ring *ring;
 	struct control *control;
 	struct snapshot_slot *slot;
-	struct snapshot_slot *waits_slot; /* for the profile of waiting tasks; NULL: not wanted */
+	struct snapshot_slot *waits_slot; /* slot of profiles of waiting tasks; NULL: not wanted */
 	const struct symbols *symbols;   /* the files of -k, or the recording's */
 	struct work *work;               /* ends when the user is in a hurry; borrowed */
 	struct takers_source *takers;    /* who takes the guest's physical CPUs; NULL: not known */

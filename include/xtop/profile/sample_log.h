@@ -21,7 +21,7 @@
 #define SAMPLE_LOG_MAX_CLOCKS  (1U << 18) /* 12 MiB: three days */
 
 struct logged_sample {
-	uint64_t time_ns;  /* on the samples' clock */
+	uint64_t time_ns;  /* the sample's time, on the samples' clock */
 	double ticks;      /* the sample's weight */
 	uint32_t node;     /* the innermost frame's node */
 	uint32_t pid, tid; /* 0: not known */

@@ -68,7 +68,7 @@ enum unknown_cause {
  * is a member here and a line in the table of src/query/counters.c.
  */
 struct resolver_counts {
-	uint64_t samples;                /* with a stack: not idle */
+	uint64_t samples;                /* samples with a stack: not idle */
 	double states[N_VCPU_STATES];    /* vCPU ticks by state; whole numbers are shown */
 	uint64_t user;                   /* samples in user code */
 	uint64_t stops[N_UNWIND_STOPS];  /* samples by how their walk ended */
@@ -79,9 +79,9 @@ struct resolver_counts {
 	uint64_t frames_unknown;         /* frames looked up that have no name */
 	uint64_t frames_by[N_UNWIND_BYS]; /* all frames, by what told where they are */
 	/* Samples whose innermost frame has no symbol, by what names the frame. */
-	uint64_t samples_unknown;        /* by nothing: the frame has no name */
-	uint64_t samples_function;       /* by the place where the function begins */
-	uint64_t samples_offset;         /* by another place in a file, or "[jit]" */
+	uint64_t samples_unknown;        /* nothing names the frame: it has no name */
+	uint64_t samples_function;       /* the place where the function begins names it */
+	uint64_t samples_offset;         /* another place in a file names it, or "[jit]" */
 	uint64_t unknown_causes[N_UNKNOWN_CAUSES]; /* the sum of these three, by cause */
 	uint64_t early;                  /* samples dropped: the guest's kernel was not known yet */
 	uint64_t idle;                   /* samples of Linux's idle task: in states[] as blocked */
@@ -89,7 +89,7 @@ struct resolver_counts {
 	uint64_t evicted_nodes;
 	uint64_t frames_refused;         /* how often the table of frames had no room */
 	uint64_t program_frames;         /* functions of interpreted programs in stacks */
-	uint64_t program_frames_unknown; /* such functions whose name could not be read */
+	uint64_t program_frames_unknown; /* functions of programs whose name could not be read */
 	uint64_t recipes;                /* recipes that the sampler got (sample/recipe.h) */
 	uint64_t recipes_refused;        /* searches that found no recipe, or a wrong one */
 	uint64_t unresolved;             /* records that RESOLVER_HURRY_NS left no time for */
@@ -117,14 +117,14 @@ static inline uint64_t resolver_truncated(const struct resolver_counts *counts)
 struct snapshot_calls {
 	struct snapshot_call {
 		uint32_t frame; /* the stub; if all hypercalls share one stub, its caller */
-		double ticks;   /* since start or reset; 0: unused */
+		double ticks;   /* ticks since start or reset; 0: unused */
 	} calls[SNAPSHOT_MAX_CALLS];
 };
 
 struct snapshot_vcpu {
 	double states[N_VCPU_STATES];    /* ticks by state, as weights */
 	double user;                     /* ticks running in user code */
-	struct vcpu_times times;         /* since start or reset */
+	struct vcpu_times times;         /* the vCPU's times since start or reset */
 	uint32_t last_frame;             /* innermost frame of the last sample, or FRAME_ROOT */
 	/*
 	 * When the vCPU's next timer comes, by CLOCK_GUEST; OS_NO_TIMER: none was set. This was
@@ -149,7 +149,7 @@ static inline double snapshot_vcpu_ticks(const struct snapshot_vcpu *vcpu)
 struct snapshot_place {
 	uint32_t frame, distance_bytes;
 };
-#define SNAPSHOT_MAX_PLACES 256 /* for the functions with most samples */
+#define SNAPSHOT_MAX_PLACES 256 /* room for the functions with most samples */
 
 /* The design effects (batches.h) of a function's shares; 1 or more. */
 struct snapshot_effect {
@@ -236,8 +236,8 @@ struct snapshot_run {
 	struct os_counts os;
 	unsigned n_vcpus;
 	struct snapshot_vcpu vcpus[GUEST_MAX_VCPUS];
-	struct snapshot_calls *calls; /* by vCPU, n_vcpus of them; NULL: not known */
-	struct os_events *events;     /* by vCPU, n_vcpus of them; NULL: not known */
+	struct snapshot_calls *calls; /* n_vcpus elements, one per vCPU; NULL: not known */
+	struct os_events *events;     /* n_vcpus elements, one per vCPU; NULL: not known */
 	struct exits_table *exits;    /* exits to Xen; NULL: Xen was not traced */
 	struct takers_table *takers;  /* who takes the physical CPUs; NULL: nobody has looked */
 	unsigned ring_permille;       /* fill of the ring */
@@ -264,7 +264,7 @@ struct snapshot {
 	const struct crash_report *crash; /* lives as long as FRAMES; NULL: none, or not yet */
 	struct annotation *annotation; /* NULL: nobody asked for one */
 	uint64_t sequence;       /* 1, 2, ... */
-	uint64_t time_ns;        /* when it was taken, on the samples' clock */
+	uint64_t time_ns;        /* time when the snapshot was taken, on the samples' clock */
 	uint64_t started_ns;     /* first sample since start or reset; 0: none yet */
 	/* Other clocks: the newest reading, and the first one since start or reset. */
 	struct clocks clocks, first_clocks;
@@ -361,7 +361,7 @@ void snapshot_nodes_sum(struct snapshot_node *nodes, size_t n);
 /* The slot has one reader and one resolver. */
 struct snapshot_slot;
 struct xtop_error *snapshot_slot_create(struct snapshot_slot **slotp);
-void snapshot_slot_destroy(struct snapshot_slot *slot); /* and the snapshot in it */
+void snapshot_slot_destroy(struct snapshot_slot *slot); /* ends the snapshot in the slot, too */
 /* Reader: asks for a snapshot. Asking again before the snapshot has come changes nothing. */
 void snapshot_request(struct snapshot_slot *slot);
 /*

@@ -5,7 +5,7 @@
 
 #include "xtop/profile/exits.h"
 
-#define TIME_HISTOGRAM_STEPS   8 /* in each power of two */
+#define TIME_HISTOGRAM_STEPS   8 /* steps in each power of two */
 #define TIME_HISTOGRAM_BUCKETS (EXITS_LOG2 * TIME_HISTOGRAM_STEPS)
 
 struct time_histogram {

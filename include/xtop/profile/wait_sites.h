@@ -30,9 +30,9 @@ enum wait_kind {
 	WAIT_PAGE_LOCK,
 	WAIT_BLOCK_IO,
 	WAIT_JOURNAL,
-	WAIT_INODE, /* until the inode is written, or gone */
+	WAIT_INODE, /* the task waits until the inode is written, or gone */
 	WAIT_FILE_LOCK, /* flock(), fcntl(), or until a lease is given back */
-	WAIT_NFS, /* for a server, or for another task's request to it */
+	WAIT_NFS, /* the task waits for a server, or for another task's request to it */
 	WAIT_PIPE,
 	WAIT_SOCKET,
 	WAIT_TTY,

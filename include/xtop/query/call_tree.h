@@ -20,8 +20,8 @@
 #define CALL_TREE_MAX_FOLDS 1024
 
 enum call_tree_kind {
-	CALL_TREE_DOWN,     /* from the outermost functions inwards */
-	CALL_TREE_INVERTED, /* from the functions that take the time outwards */
+	CALL_TREE_DOWN,     /* outermost functions are the roots */
+	CALL_TREE_INVERTED, /* functions that take the time are the roots */
 	/*
 	 * Who calls one function. A stack that has the function several times counts by its
 	 * outermost call, so that the branches add up to all of the function.
@@ -46,8 +46,8 @@ struct call_tree_settings {
 	bool totals, addresses;
 	double threshold;                    /* the least share of a line's branch, 0 to 1 */
 	const struct call_tree_folds *folds; /* NULL: all lines are open */
-	size_t max_lines;                    /* at most CALL_TREE_MAX_LINES */
-	unsigned max_forks;                  /* at most CALL_TREE_MAX_FORKS */
+	size_t max_lines;                    /* limit of lines, CALL_TREE_MAX_LINES or less */
+	unsigned max_forks;                  /* limit of forks, CALL_TREE_MAX_FORKS or less */
 };
 
 struct call_tree_line {
@@ -55,7 +55,7 @@ struct call_tree_line {
 	uint64_t key;           /* names this path in all snapshots */
 	struct weights weights; /* self is set only in CALL_TREE_DOWN */
 	struct weights base;    /* the line's weights in settings.base: children only */
-	size_t more;            /* if FRAME is FRAME_NONE: the number of branches */
+	size_t more;            /* number of branches left out; only if FRAME is FRAME_NONE */
 	unsigned forks;         /* how many forks the line is inside of */
 	uint64_t bars;          /* bit i: more branches of fork i follow further down */
 	bool straight;

@@ -52,10 +52,10 @@ struct column_context {
 
 struct column {
 	enum column_id id;
-	const char *name;   /* for -s: "children" */
+	const char *name;   /* the word that -s takes: "children" */
 	const char *header; /* "Children" */
 	int width;          /* cells; 0: rest of the line; negative: as needed, at most -WIDTH */
-	int min_screen;     /* by default a narrower screen does not show the column */
+	int min_screen;     /* a narrower screen does not show the column by default */
 	bool right;         /* aligned right */
 	bool shown_always;  /* false: only if some row has something in it */
 	/*
@@ -69,7 +69,7 @@ struct column {
 		       const struct function_row *b);
 };
 
-extern const struct column columns[N_COLUMNS]; /* by enum column_id */
+extern const struct column columns[N_COLUMNS]; /* indexed by enum column_id */
 
 /* Finds a column by its name or a unique prefix of it, in upper or lower case. NULL: none. */
 const struct column *column_find(const char *name);

@@ -27,8 +27,8 @@ enum counter_kind {
 struct counter {
 	enum counter_group group;
 	enum counter_kind kind;
-	const char *name;              /* in --stats and doc/FORMATS; never changes */
-	size_t offset; /* in struct snapshot_run; the resolver's: in struct snapshot */
+	const char *name;              /* the name in --stats and doc/FORMATS; never changes */
+	size_t offset; /* offset in struct snapshot_run; the resolver's: in struct snapshot */
 	const char *const *elements;   /* arrays: the names of its elements */
 	size_t n;                      /* arrays: how many */
 };

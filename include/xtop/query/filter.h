@@ -16,7 +16,7 @@
 #include "xtop/query/weights.h"
 
 #define FILTER_MAX_PARTS 8
-#define FILTER_AND       " && " /* between the parts */
+#define FILTER_AND       " && " /* separates the parts */
 
 struct filter;
 

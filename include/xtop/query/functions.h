@@ -22,7 +22,7 @@ struct function_row {
 
 struct function_table {
 	size_t n;
-	struct function_row *rows; /* in no particular order: sort through columns.h */
+	struct function_row *rows; /* rows in no particular order: sort through columns.h */
 	struct weights whole;      /* 100 % */
 };
 

@@ -19,7 +19,7 @@
 #define HISTORY_MOMENTS 600
 #define HISTORY_STEP_NS 1000000000ULL
 #define HISTORY_MOMENT_NODES 3000
-#define HISTORY_GROWN_NODES 1000  /* for what came since the last moment */
+#define HISTORY_GROWN_NODES 1000  /* room for what came since the last moment */
 #define HISTORY_MOMENT_SHARES 400 /* functions whose shares are kept */
 #define HISTORY_EXITS         32  /* reasons of exits, and functions of each */
 #define HISTORY_EXIT_CAUSES   8

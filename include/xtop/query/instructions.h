@@ -20,7 +20,7 @@ struct instruction_row {
 	uint32_t target;  /* index of the row's annotation_target; INSTRUCTION_NONE: none */
 	uint8_t flow;     /* enum code_flow */
 	bool missing;     /* these bytes could not be read */
-	uint64_t address; /* where a call or jump leads; 0: not known */
+	uint64_t address; /* target of a call or jump; 0: not known */
 	double live, ticks;
 	uint64_t samples;
 };

@@ -20,7 +20,7 @@ enum locks_line_kind { LOCKS_DEADLOCK, LOCKS_TASK, LOCKS_LOCK, LOCKS_WAITERS };
 struct locks_line {
 	enum locks_line_kind kind;
 	unsigned depth;
-	uint32_t lock; /* for a task the lock that it waits for, or SNAPSHOT_NO_LOCK */
+	uint32_t lock; /* the lock that a task waits for, or SNAPSHOT_NO_LOCK */
 	uint32_t task; /* DEADLOCK: any task of the circle; WAITERS: the one that waits longest */
 	uint32_t n;    /* DEADLOCK, WAITERS: how many tasks; otherwise 1 */
 };

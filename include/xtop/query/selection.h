@@ -20,7 +20,7 @@ struct selection {
 	 * shares are still shares of all samples.
 	 */
 	bool hide_kernel, hide_user;
-	bool hide_idle; /* in a snapshot of waits: stacks that wait for work do not count */
+	bool hide_idle; /* a snapshot of waits does not count stacks that wait for work */
 };
 
 /* Whether nothing is left out. */

@@ -24,7 +24,7 @@ struct waits_row {
 
 struct waits_table {
 	size_t n;
-	struct waits_row *rows; /* in no particular order: sort with waits_sort() */
+	struct waits_row *rows; /* rows in no particular order: sort with waits_sort() */
 };
 
 /* Error: out of memory. */

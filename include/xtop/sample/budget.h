@@ -38,7 +38,7 @@ struct budget {
 	uint64_t sum_ns;                   /* stopped time in all slots */
 	uint64_t slot;                     /* number of the current slot */
 	double credit_ns;                  /* time earned and not spent, at most a span's share */
-	uint64_t refilled_ns; /* when credit was last added */
+	uint64_t refilled_ns; /* time when credit was last added */
 	/* Start, stopped time and samples of the window that is being measured. */
 	uint64_t window_start_ns, window_stopped_ns, window_samples;
 	/* Stopped share and samples a second in the last whole window; the largest share so far. */

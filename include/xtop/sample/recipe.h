@@ -51,7 +51,7 @@ struct recipe {
 	/* Each offset is added to `base` or to the pointer before; the next pointer lies there. */
 	uint16_t loads[RECIPE_MAX_LOADS];
 	uint16_t words[RECIPE_MAX_WORDS];          /* offsets of the words that are copied */
-	uint16_t array_start, array_size, element; /* for RECIPE_ARRAY and RECIPE_STACKS */
+	uint16_t array_start, array_size, element; /* RECIPE_ARRAY and RECIPE_STACKS have these */
 	/*
 	 * The last n_far words of a node are far words. The node has an address at `far`, whose low
 	 * bits may be flags. `words` tells how far before this address each far word lies; see

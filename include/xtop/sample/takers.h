@@ -34,7 +34,7 @@ struct taken {
 struct taker {
 	uint32_t domid;
 	uint32_t pool;
-	uint32_t weight, cap; /* as in struct host_schedule; 0: unknown, or none */
+	uint32_t weight, cap; /* copies of struct host_schedule's; 0: unknown, or none */
 	char name[64];        /* name in xenstore, cut, not cleaned; "": none */
 	struct taken share;   /* the domain's share of the guest's steal, 0..1 */
 	struct taken error;   /* the share's standard error */

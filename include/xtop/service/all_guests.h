@@ -24,7 +24,7 @@ struct all_guests_failure {
 
 /* All zeros at the start. */
 struct all_guests {
-	uint64_t scanned_ns; /* when the list was read last; 0: never */
+	uint64_t scanned_ns; /* time when the list was read last; 0: never */
 	bool failing;        /* the list could not be read the last time */
 	bool left_out;       /* guests had no place at the last look */
 	size_t n_failures, oldest;

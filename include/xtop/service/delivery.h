@@ -9,7 +9,7 @@
 
 struct delivery {
 	struct push_status status; /* the sender's status that was reported last */
-	uint64_t reported_ns;      /* when that status was reported; 0: never */
+	uint64_t reported_ns;      /* time of the report of that status; 0: never */
 };
 
 /*

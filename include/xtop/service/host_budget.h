@@ -32,11 +32,11 @@ struct host_budget {
 	double hz;         /* the rate that was asked for */
 	double share;      /* the share of one CPU that was used lately; 0: not known yet */
 	double stride;     /* a mean guest's ticks from one sample to the next; 0 counts as 1 */
-	uint64_t step_ns;  /* when cpu_ns was read; 0: never */
+	uint64_t step_ns;  /* time when cpu_ns was read; 0: never */
 	uint64_t cpu_ns;   /* CPU time of all processes until then */
 	double reported;   /* the stride that the user knows; 0: rates are as asked for */
 	bool reported_missed; /* the user knows that the limit is not kept */
-	uint64_t reported_ns; /* when that was reported */
+	uint64_t reported_ns; /* time of that report */
 	struct host_budget_guest guests[HOST_BUDGET_MAX_GUESTS];
 };
 

@@ -20,7 +20,7 @@
 struct metrics_functions {
 	size_t n;
 	struct metrics_function functions[METRICS_MAX_FUNCTIONS];
-	uint64_t top_ns[METRICS_MAX_FUNCTIONS]; /* when the function was among the top ones last */
+	uint64_t top_ns[METRICS_MAX_FUNCTIONS]; /* time when the function was last a top one */
 	double rest;                            /* the ratio of all other functions */
 };
 

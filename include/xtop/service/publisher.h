@@ -16,7 +16,7 @@
 
 struct publisher_guest {
 	bool ended;      /* no more samples will come */
-	uint64_t due_ns; /* when the interval ends, on main's clock */
+	uint64_t due_ns; /* time when the interval ends, on main's clock */
 	bool asked;      /* the resolver was asked for the interval's snapshot */
 	struct push_interval_times samples, waits;
 	uint64_t lost, refused; /* the sampler's counters at the end of the interval before */
@@ -38,8 +38,8 @@ struct publisher {
 	struct metrics_collector collector; /* the numbers of --metrics */
 	struct host_budget host_budget;
 	struct delivery delivery;
-	uint64_t notified_ns; /* when the service manager was told the state last */
-	uint64_t alive_ns;    /* when it was told that xtop is alive last; 0: never */
+	uint64_t notified_ns; /* time when the service manager was told the state last */
+	uint64_t alive_ns;    /* time of the last sign of life for the service manager; 0: none */
 	bool started;
 };
 

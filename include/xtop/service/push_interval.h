@@ -16,7 +16,7 @@
 
 /* The times of a guest's intervals. Samples and waiting tasks have intervals of their own. */
 struct push_interval_times {
-	/* when this interval began, on the samples' clock; 0: at the first sample */
+	/* start of this interval, on the samples' clock; 0: at the first sample */
 	uint64_t from_ns;
 	uint64_t first_ns;      /* time of the very first sample; 0: none yet */
 	uint64_t until_wall_ns; /* end of the interval before, since 1970; 0: there was none */

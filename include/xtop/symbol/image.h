@@ -53,7 +53,7 @@ struct image {
 	struct image_late late;      /* what is in no file, and has not been read yet */
 	uint64_t init;             /* a function before the tables' first one; 0: none */
 	uint64_t fini;             /* a function after the tables' last one; 0: none */
-	uint64_t entry, main;      /* where a program begins: _start() and main(); 0: not known */
+	uint64_t entry, main;      /* a program's _start() and main(); 0: not known */
 	bool incomplete;           /* some of the file was missing: worth reading again later */
 	bool stripped;             /* only a debug file has all of its functions */
 	bool awaits_names;         /* linux/process/ may still find the debug file */
@@ -194,7 +194,7 @@ enum mapping_kind {
 struct mapping {
 	uint64_t start, end;
 	uint64_t bias;        /* what relocation has added to the image's addresses */
-	uint64_t file_offset; /* where `start` is in the file; names code: "libc.so.6+0x2724a" */
+	uint64_t file_offset; /* place of `start` in the file; names code: "libc.so.6+0x2724a" */
 	struct image *image;  /* MAPPING_ANONYMOUS: the names in /tmp/perf-PID.map, or NULL */
 	enum mapping_kind kind;
 };

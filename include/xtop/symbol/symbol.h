@@ -71,7 +71,7 @@ struct symbol_definition {
 	enum symbol_rank rank;
 	const char *name; /* need not be terminated; NULL: see symtab_set_late_names() */
 	size_t name_bytes;
-	uint32_t name_at; /* where the name is in the file; only if NAME is NULL */
+	uint32_t name_at; /* place of the name in the file; only if NAME is NULL */
 };
 
 /*

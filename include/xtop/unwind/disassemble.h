@@ -31,7 +31,7 @@ enum code_flow {
 
 /* What one instruction does to the flow of control. */
 struct code_step {
-	uint64_t target; /* where CODE_CALL, CODE_JUMP or CODE_BRANCH leads; 0: unknown */
+	uint64_t target; /* target of CODE_CALL, CODE_JUMP or CODE_BRANCH; 0: unknown */
 	uint8_t length;  /* length of the instruction in bytes; at least 1 */
 	uint8_t flow;    /* enum code_flow */
 	bool bad;        /* no instruction begins here; the step skips one byte */

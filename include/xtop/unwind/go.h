@@ -47,7 +47,7 @@ struct go_table {
 struct go_function {
 	uint64_t start, end; /* addresses in the image; start < end */
 	const char *name;    /* not NUL-terminated */
-	size_t name_bytes;   /* at least 1 */
+	size_t name_bytes;   /* length of the name, 1 or more */
 	uint64_t depths;     /* offset in table->bytes, for go_depths_start() */
 	unsigned flags;      /* GO_* */
 };
@@ -96,7 +96,7 @@ bool go_stacks_arm64_decode(const uint8_t *bytes, size_t n, struct go_stacks *st
 struct go_depths {
 	const struct go_table *table;
 	uint64_t at;     /* offset in table->bytes of the next byte to read */
-	uint64_t end;    /* where the function ends, in the image */
+	uint64_t end;    /* the function's end, an address in the image */
 	uint64_t row_start, row_end; /* the stretch of code; row_start < row_end <= end */
 	int64_t depth;   /* bytes by which the stack has grown since the function was called */
 	bool started;    /* a row has been read */

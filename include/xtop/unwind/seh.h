@@ -18,7 +18,7 @@
 /* RUNTIME_FUNCTION, 12 bytes, ascending by `start` (Microsoft, "x64 exception handling"). */
 struct seh_function {
 	uint32_t start, end;
-	uint32_t info; /* where the function's UNWIND_INFO is */
+	uint32_t info; /* place of the function's UNWIND_INFO */
 };
 
 struct seh_tables {

@@ -207,7 +207,7 @@ struct unwind_stack {
 	unsigned n_frames;
 	enum unwind_stop stop; /* the stop of the innermost part that is not complete */
 	struct unwind_part_end parts[N_UNWIND_PARTS];
-	/* for each piece: the address just past the outermost byte that was used; 0: none was */
+	/* each piece's address just past the outermost byte that was used; 0: none was */
 	uint64_t reached[SAMPLE_MAX_STACKS];
 	/* the Go program among the user frames; NULL: none. Borrowed from the program's tables. */
 	const struct go_stacks *go_stacks;

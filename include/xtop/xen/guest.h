@@ -29,7 +29,7 @@ struct guest_info {
 	uint32_t domid;
 	enum guest_type type;
 	enum guest_arch arch;
-	/* at most GUEST_MAX_VCPUS; vCPUs are 0 .. n_vcpus - 1, and some may be offline */
+	/* GUEST_MAX_VCPUS or fewer; vCPUs are 0 .. n_vcpus - 1, and some may be offline */
 	unsigned n_vcpus;
 	uint64_t memory_kib;
 	bool crashed; /* the guest crashed, and xl keeps it: on_crash="preserve" */

@@ -14,7 +14,7 @@
 struct arch_addresses {
 	/* range in which the kernel's image lies, even if it was moved */
 	uint64_t image_start, image_end;
-	uint64_t near_end;    /* in most guests the image lies below this address */
+	uint64_t near_end;    /* most guests have their image below this address */
 	uint64_t head_bytes;  /* most bytes between _text and the first executable page */
 	bool has_modules;     /* the range has other code, too: modules, mostly below the image */
 	uint64_t page_offset; /* address of the direct map in a kernel that does not randomise it */

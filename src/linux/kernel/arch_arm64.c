@@ -23,7 +23,7 @@
 #define ARM64_VA_BITS_MOST  52
 /* most address bits of areas other than direct map and struct page (asm/memory.h, VA_BITS_MIN) */
 #define ARM64_VA_BITS_MIN     48
-#define ARM64_VA_BITS_MIN_16K 47 /* for a kernel of 52 bits with pages of 16 KiB */
+#define ARM64_VA_BITS_MIN_16K 47 /* a kernel of 52 bits with pages of 16 KiB may have so few */
 #define ARM64_PAGE_SHIFT_16K  14
 #define ARM64_NEAR_BYTES    (4ULL << 30) /* modules, and an image that was not moved */
 #define ARM64_HEAD_BYTES    (64ULL << 10) /* .head.text, a SEGMENT_ALIGN before _stext */

@@ -61,7 +61,7 @@ MEMBER(TASK_SWITCHES, BYTES, "task_struct", "nvcsw", 8)
 MEMBER(TASK_PREEMPTIONS, BYTES, "task_struct", "nivcsw", 8)
 /* ns that the task waited for a CPU */
 MEMBER(TASK_RUN_DELAY, BYTES, "task_struct", "sched_info.run_delay", 8)
-/* when the task got a CPU, ns on the scheduler's clock */
+/* time when the task got a CPU, ns on the scheduler's clock */
 MEMBER(TASK_LAST_ARRIVAL, BYTES, "task_struct", "sched_info.last_arrival", 8)
 MEMBER(TASK_LAST_QUEUED, BYTES, "task_struct", "sched_info.last_queued", 8)
 MEMBER(TASK_RUN_SUM, BYTES, "task_struct", "se.sum_exec_runtime", 8) /* ns that the task ran */
@@ -261,13 +261,13 @@ MEMBER(ORC_SP_REG_BITS, BITS, "orc_entry", "sp_reg", 0)
 MEMBER(ORC_BP_REG_BITS, BITS, "orc_entry", "bp_reg", 0)
 MEMBER(ORC_TYPE_BITS, BITS, "orc_entry", "type", 0)
 MEMBER(ORC_TYPE_WIDTH, WIDTH, "orc_entry", "type", 0)
-MEMBER(ORC_SIGNAL_BITS, BITS, "orc_entry", "signal", 0) /* from 6.3 */
+MEMBER(ORC_SIGNAL_BITS, BITS, "orc_entry", "signal", 0) /* Linux 6.3 and later */
 MEMBER(ORC_END_BITS, BITS, "orc_entry", "end", 0) /* up to 6.3 */
 
 /* --- clocks ----------------------------------------------------------------------------------- */
 
 MEMBER(SEQCOUNT_SIZEOF, SIZEOF, "seqcount_raw_spinlock", "", 0)
-MEMBER(TK_DATA_TIMEKEEPER, BYTES, "tk_data", "timekeeper", 0) /* from 6.13 */
+MEMBER(TK_DATA_TIMEKEEPER, BYTES, "tk_data", "timekeeper", 0) /* Linux 6.13 and later */
 MEMBER(TIMEKEEPER_MONO, BYTES, "timekeeper", "tkr_mono", 0)
 MEMBER(TIMEKEEPER_OFFS_REAL, BYTES, "timekeeper", "offs_real", 8)
 MEMBER(TKR_CLOCK, BYTES, "tk_read_base", "clock", 8)
@@ -284,7 +284,7 @@ MEMBER(IRQ_INFO_TYPE, BYTES, "irq_info", "type", 2)
 MEMBER(IRQ_INFO_PORT, BYTES, "irq_info", "evtchn", 4)
 MEMBER(IRQ_INFO_CPU, BYTES, "irq_info", "cpu", 2)
 MEMBER(IRQ_INFO_VIRQ, BYTES, "irq_info", "u.virq", 2)
-MEMBER(IRQ_INFO_DEVICE, BYTES, "irq_info", "u.interdomain", 8) /* from 5.12 */
+MEMBER(IRQ_INFO_DEVICE, BYTES, "irq_info", "u.interdomain", 8) /* Linux 5.12 and later */
 MEMBER(XENBUS_DEVICE_PATH, BYTES, "xenbus_device", "nodename", 8)
 MEMBER(EVENT_DEVICE_NEXT, BYTES, "clock_event_device", "next_event", 8)
 

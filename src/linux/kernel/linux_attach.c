@@ -43,7 +43,7 @@ static const struct arch_name linux_names[] = {
 	{ LINUX_PAGE_TABLES, "swapper_pg_dir" },
 	{ LINUX_MODULES, "modules" },
 	{ LINUX_TIMEKEEPER, "tk_core" },
-	{ LINUX_TIMEKEEPER, "timekeeper_data" }, /* from 6.17 */
+	{ LINUX_TIMEKEEPER, "timekeeper_data" }, /* Linux 6.17 and later */
 	{ LINUX_PER_CPU_OFFSET, "__per_cpu_offset" },
 	{ LINUX_RUNSTATE, "xen_runstate" },
 	{ LINUX_ENTRY_TASK, "__entry_task" },
@@ -59,7 +59,7 @@ static const struct arch_name linux_names[] = {
 	{ LINUX_NOTES_START, "__start_notes" },
 	{ LINUX_NOTES_STOP, "__stop_notes" },
 	{ LINUX_GET_PAGES, "__get_free_pages" },
-	{ LINUX_GET_PAGES, "get_free_pages_noprof" }, /* from 6.10 */
+	{ LINUX_GET_PAGES, "get_free_pages_noprof" }, /* Linux 6.10 and later */
 	{ LINUX_IDLE_CPU, "idle_cpu" },
 	{ LINUX_STACK_INFO, "dump_stack_print_info" },
 	{ LINUX_PRINT_MODULES, "print_modules" },

@@ -11,8 +11,8 @@
 
 #include "linux/kernel/linux_guest.h"
 
-#define CGROUP_NAME_BYTES 128  /* with the NUL */
-#define CGROUP_PATH_BYTES 4096 /* with the NUL: Linux PATH_MAX limits /proc/PID/cgroup, too */
+#define CGROUP_NAME_BYTES 128  /* size that counts the NUL */
+#define CGROUP_PATH_BYTES 4096 /* Linux's PATH_MAX with its NUL; limits /proc/PID/cgroup, too */
 #define CGROUP_MAX_DEPTH  32   /* nested groups; Kubernetes has 4, user sessions 5 */
 
 /*

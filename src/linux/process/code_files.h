@@ -26,11 +26,11 @@ struct code_file {
 	struct loads loads;  /* n is 0 if unknown */
 	bool no_path;        /* the name is made up */
 	bool lacks_parts;    /* parts could not be read when they were needed */
-	uint64_t due_ns;     /* when the file is worth reading again; UINT64_MAX for never */
+	uint64_t due_ns;     /* time when the file is worth reading again; UINT64_MAX for never */
 	/* The following members belong to code_files.c. */
 	uint64_t number;                     /* unique number, which is never used again */
 	uint64_t inode;                      /* address of the struct inode; 0 if there is none */
-	uint64_t scan_delay_ns, scan_due_ns; /* when the file's page cache is scanned again */
+	uint64_t scan_delay_ns, scan_due_ns; /* delay and time of the next scan of the page cache */
 	uint64_t retry_delay_ns;
 	unsigned n_users;     /* number of opens without a close */
 	uint64_t used;        /* code_files.clock when the file was last opened */

@@ -35,7 +35,7 @@ struct code_page {
 	uint64_t frame;    /* 0 if the place is free */
 	uint64_t file;     /* code_files.c's number of the file */
 	uint64_t page;     /* index of the page in the file, in pages of 4 KiB */
-	uint64_t since_ns; /* when the page was first seen in this frame, by memory_now_ns() */
+	uint64_t since_ns; /* time when the page was first seen in this frame, by memory_now_ns() */
 };
 
 struct code_pages;

@@ -25,7 +25,7 @@
 
 /* Budget for reading code. Shared by all files of one guest. */
 struct guest_code_turns {
-	const struct memory_budget *budget; /* while it is full, nothing is read */
+	const struct memory_budget *budget; /* a full budget: nothing is read */
 	uint64_t number;                    /* number of the present turn */
 	uint64_t left_bytes;                /* bytes that may still be read in the present turn */
 	/*

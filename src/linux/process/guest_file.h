@@ -14,7 +14,7 @@
 
 /* Identifies a file as long as the guest runs. Files with equal identities have equal bytes. */
 struct file_identity {
-	/* for a vDSO 0, and the address or frame of its bytes */
+	/* 0 if the file is a vDSO, and the address or frame of its bytes */
 	uint64_t super_block, inode_number;
 	uint64_t size_bytes;
 	uint64_t mtime_sec;

@@ -40,7 +40,7 @@
 #define MM_BYTES          1024 /* 496 in 6.1, including the context */
 #define MM_MAX_AREAS      4096 /* areas of a process that is tried */
 #define MM_AREA_PAGES     16   /* pages of each area that are looked up */
-#define MM_CODE_WORDS     3    /* from pinned_vm, which has 8 bytes, to exec_vm */
+#define MM_CODE_WORDS     3    /* distance of exec_vm from pinned_vm, which has 8 bytes */
 #define MM_ATOMIC64       8    /* size and alignment of an atomic64_t */
 #define MAPLE_ROOT_PARENT 1
 #define MAPLE_NODE_MASK   UINT64_C(255)

@@ -12,7 +12,7 @@
 
 #include "linux/kernel/linux_guest.h"
 
-#define PATH_MAX_BYTES      4096 /* with the NUL: Linux PATH_MAX */
+#define PATH_MAX_BYTES      4096 /* Linux's PATH_MAX, which counts the NUL */
 #define PATH_MAX_COMPONENTS 256  /* includes the mounts that are crossed */
 #define PATH_MAX_NAME_BYTES 255  /* one component, without the NUL: Linux NAME_MAX */
 #define PATH_MAX_ENTRIES    4096 /* limit for one directory or one list of mounts */

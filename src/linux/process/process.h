@@ -41,7 +41,7 @@ struct process {
 	bool has_jit;               /* some code has no file */
 	uint64_t changes, names;    /* code_files_changes(), _names() when the space was filled */
 	/* The following members belong to processes.c. */
-	uint64_t since_ns; /* when the present program was first seen */
+	uint64_t since_ns; /* time when the present program was first seen */
 	uint64_t checked_ns, walked_ns, used_ns, due_ns, retry_delay_ns;
 };
 

@@ -43,7 +43,7 @@ struct processes_counts {
 	unsigned kept;
 	/* Numbers of kept processes with a property: */
 	unsigned torn;           /* some areas are missing, or changed while they were read */
-	unsigned jit, named_jit; /* with compiled code; with names for compiled code */
+	unsigned jit, named_jit; /* they have compiled code; they have names for compiled code */
 	/* Counters since the start: */
 	uint64_t walks, retries;
 	uint64_t unreadable; /* mm_structs that could not be read */

@@ -9,7 +9,7 @@
 
 #include "linux/kernel/linux_guest.h"
 
-#define SCRIPT_NAME_BYTES     64   /* with the NUL */
+#define SCRIPT_NAME_BYTES     64   /* size that counts the NUL */
 #define SCRIPT_MAX_LINE_BYTES 4096 /* bytes of a command line that are read */
 
 /* Whether a process with the name COMM may run an interpreter that script_find() knows. */

@@ -45,8 +45,8 @@ bool sleeper_arch_get_user_sp(const struct sleeper_stack *stack, uint64_t *sp);
 enum system_call_kind {
 	CALL_OTHER = 0,
 	CALL_FUTEX = 1,         /* futex(): the number depends on the architecture */
-	CALL_FUTEX_WAITV = 449, /* from v5.16 */
-	CALL_FUTEX_WAIT = 455,  /* from v6.7 */
+	CALL_FUTEX_WAITV = 449, /* Linux 5.16 and later */
+	CALL_FUTEX_WAIT = 455,  /* Linux 6.7 and later */
 };
 
 /* A system call, from the registers that were saved at the end of the stack. */

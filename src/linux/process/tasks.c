@@ -79,7 +79,7 @@ static const struct {
 static struct xtop_error *tasks_find_span(struct tasks *tasks)
 {
 	const struct layout *layout = &tasks->guest->layout;
-	bool is_short = linux_is_short(tasks->guest); /* such kernels have no BTF */
+	bool is_short = linux_is_short(tasks->guest); /* these kernels have no BTF */
 	uint32_t start = UINT32_MAX, end = 0;
 
 	for (size_t i = 0; i < sizeof(task_members) / sizeof(task_members[0]); i++) {

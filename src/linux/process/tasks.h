@@ -14,7 +14,7 @@
 #include "xtop/base/error.h"
 #include "xtop/base/limit.h"
 
-#define TASK_NAME_BYTES 16              /* with the NUL: Linux TASK_COMM_LEN */
+#define TASK_NAME_BYTES 16              /* Linux's TASK_COMM_LEN, which counts the NUL */
 #define TASK_PROCESS_BYTES (TASK_NAME_BYTES + SCRIPT_NAME_BYTES) /* "python3 app.py" */
 #define TASKS_MAX       LIMIT(4096, 32) /* number kept; the least recently used is replaced first */
 /* a task read so lately is not read again if it is unchanged */
@@ -26,7 +26,7 @@ struct task {
 	/* name of the group leader, and the program that it interprets: raw, with a NUL */
 	char process[TASK_PROCESS_BYTES];
 	bool named_as_process; /* its name is that of the group leader */
-	/* by cgroup_shorten(); "" if there is none, or if it is unknown */
+	/* what cgroup_shorten() makes of it; "" if there is none, or if it is unknown */
 	char cgroup[CGROUP_NAME_BYTES];
 	uint32_t pid, tgid;
 	uint32_t exec_id; /* changes with each exec(); 0 if unknown */

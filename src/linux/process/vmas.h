@@ -36,7 +36,7 @@ struct vma {
 struct vmas_key {
 	uint64_t mm, pgd;
 	uint64_t root;                /* the tree's root, or the list's first VMA */
-	uint64_t total_vm;            /* in pages */
+	uint64_t total_vm;            /* size of all areas, in pages */
 	uint64_t start_brk, start_stack, vdso;
 	uint32_t map_count, lock_seq;
 };

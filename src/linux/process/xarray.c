@@ -79,7 +79,7 @@ bool xarray_find(const struct linux_guest *guest, uint64_t address, uint64_t ind
 		if (!xarray_read_shift(guest, node, depth, above, &shift))
 			return false;
 		if (!depth && index >> shift >= XARRAY_NODE_SLOTS) {
-			entry = 0; /* after the last index */
+			entry = 0; /* the index is behind the last one */
 			break;
 		}
 		above = shift;

@@ -16,7 +16,7 @@ struct line_text {
 	char text[160];
 	enum style style;
 	int rank;
-	bool right;         /* at the right edge of the line */
+	bool right;         /* the text stands at the line's right edge */
 	bool is_shown;      /* there is room for the text */
 	size_t short_bytes; /* length of the short form; 0 if there is none */
 };

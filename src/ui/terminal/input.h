@@ -25,7 +25,7 @@ enum input_code {
 	INPUT_HOME,
 	INPUT_END,
 	INPUT_DELETE,
-	INPUT_CLICK, /* at row, column */
+	INPUT_CLICK, /* the mouse's button was pressed at row, column */
 	INPUT_WHEEL_UP,
 	INPUT_WHEEL_DOWN,
 	INPUT_RESIZE,

@@ -34,7 +34,7 @@
 #define RESET_BYTES       256
 #define CRASH_STACK_BYTES (32 << 10)
 #define ESCAPE_DELAY_MS   25
-#define MOUSE_MAX_EVENTS  8 /* as many as curses keeps */
+#define MOUSE_MAX_EVENTS  8 /* curses keeps that many */
 
 static const int end_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 /* SIGBUS is not among them: a guest's page that went away is no crash (fault.h). */

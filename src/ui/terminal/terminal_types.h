@@ -9,7 +9,7 @@
 
 struct terminal_type {
 	const char *name;
-	const char *description; /* as infocmp -Q2 prints it and the variable TERMINFO takes it */
+	const char *description; /* what infocmp -Q2 prints and the variable TERMINFO takes */
 };
 
 /* The descriptions; the last one has the name NULL. */

@@ -378,7 +378,7 @@ static void exits_draw_bucket(const struct view_exits *exits, const struct ui_mo
 /* The columns by which rows can be sorted. */
 static const struct {
 	const char *name;
-	int end, narrow_end; /* where the column ends on the screen; 0: it is not there */
+	int end, narrow_end; /* the column's end on the screen; 0: it is not there */
 } exits_columns[] = {
 	[EXITS_BY_RATE] = { "Rate", 10, 10 },
 	[EXITS_BY_TIME] = { "Time %", 18, 18 },

@@ -15,7 +15,7 @@ struct table_place {
 
 struct table {
 	int grown[N_COLUMNS];                 /* widths of columns that grow with their cells */
-	struct table_place places[N_COLUMNS]; /* as last drawn */
+	struct table_place places[N_COLUMNS]; /* the columns' places when last drawn */
 	size_t n_places;
 };
 
