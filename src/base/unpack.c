@@ -158,7 +158,7 @@ static const char *unpack_zstd(struct unpacker *unpacker, struct unpack_step *st
 }
 #endif
 
-/* --- all -------------------------------------------------------------------------------------- */
+/* --- files of all formats --------------------------------------------------------------------- */
 
 static bool unpacker_begin(struct unpacker *unpacker)
 {

@@ -26,7 +26,7 @@
 #include "elf/elf_reader.h"
 #include "xtop/base/types.h"
 
-/* --- of a file -------------------------------------------------------------------------------- */
+/* --- segments of a file ----------------------------------------------------------------------- */
 
 size_t elf_count_segments(const struct elf_file *file)
 {

@@ -90,7 +90,7 @@ struct xtop_error *annotate_find(const struct snapshot *snapshot, const char *na
 	return error;
 }
 
-/* --- its text --------------------------------------------------------------------------------- */
+/* --- text of the annotation ------------------------------------------------------------------- */
 
 static void annotate_print_head(const struct snapshot *snapshot,
 				const struct annotation *annotation, const char *title, FILE *file)

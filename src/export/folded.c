@@ -244,7 +244,7 @@ static bool folded_step(struct folded *folded, size_t first, size_t n)
 	return ok;
 }
 
-/* --- by control group ------------------------------------------------------------------------- */
+/* --- stacks below control groups -------------------------------------------------------------- */
 
 static const char *folded_cgroup(const struct folded *folded, const struct frame *frame)
 {

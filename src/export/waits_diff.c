@@ -160,7 +160,7 @@ static const struct waits_diff_kind waits_diff_locks = {
 	.print_cells = waits_diff_print_lock,
 };
 
-/* --- both sides ------------------------------------------------------------------------------- */
+/* --- rows of both snapshots ------------------------------------------------------------------- */
 
 static int waits_diff_compare_cells(const void *pointer_a, const void *pointer_b)
 {
@@ -296,7 +296,7 @@ static void waits_diff_put_side(struct json *json, const char *which, const char
 	json_close(json, '}');
 }
 
-/* --- both tables ------------------------------------------------------------------------------ */
+/* --- tables of sites and locks ---------------------------------------------------------------- */
 
 static void waits_diff_write_json(const struct snapshot *now, const struct snapshot *base,
 				  const struct waits_diff_options *options,

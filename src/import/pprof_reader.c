@@ -171,7 +171,7 @@ static bool pprof_reader_add_stack(struct pprof_reader *reader, struct pprof_sta
 			   pprof_reader_count(&reader->tables, sample, ticks), ticks);
 }
 
-/* --- both passes ------------------------------------------------------------------------------ */
+/* --- the two passes --------------------------------------------------------------------------- */
 
 static bool pprof_reader_add_sample(struct pprof_stream *stream, uint32_t tag, pb_istream_t *fields,
 				    void *context)

@@ -329,7 +329,7 @@ static struct source_file *source_find_or_add(struct source_cache *files,
 	return file;
 }
 
-/* --- for the thread that asks ----------------------------------------------------------------- */
+/* --- requests of the thread that asks --------------------------------------------------------- */
 
 /* Cleans the N bytes of a line. Keeps ';', which text_clean() would replace. */
 static size_t source_clean(const char *line, size_t n, char *text, size_t capacity)

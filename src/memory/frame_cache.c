@@ -267,7 +267,7 @@ const void *frame_cache_get(struct frame_cache *cache, frame_t frame, uint64_t n
 	return slot->page;
 }
 
-/* --- by address ------------------------------------------------------------------------------- */
+/* --- look-up by address ----------------------------------------------------------------------- */
 
 void frame_cache_stop(struct frame_cache *cache)
 {

@@ -231,7 +231,7 @@ static enum walk_result walk_long(table_reader table, void *context, const struc
 	}
 }
 
-/* --- both ------------------------------------------------------------------------------------- */
+/* --- tables of both formats ------------------------------------------------------------------- */
 
 enum walk_result walk_arm32(table_reader table, void *context, struct memory_root root,
 			    uint64_t address, struct walk_span *span)

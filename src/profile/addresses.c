@@ -171,7 +171,7 @@ void addresses_add(struct addresses *addresses, uint32_t frame, uint32_t distanc
 	count->samples++;
 }
 
-/* --- other names ------------------------------------------------------------------------------ */
+/* --- addresses under new names ---------------------------------------------------------------- */
 
 static int addresses_compare_place(const void *a, const void *b)
 {

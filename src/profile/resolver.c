@@ -459,7 +459,7 @@ void resolver_add(struct resolver *resolver, const void *record, size_t size_byt
 		recorded_memory_end_turn(resolver->settings.recorded);
 }
 
-/* --- for other threads ------------------------------------------------------------------------ */
+/* --- requests of other threads ---------------------------------------------------------------- */
 
 void resolver_call(struct resolver *resolver, void (*call)(void *context), void *context)
 {

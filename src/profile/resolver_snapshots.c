@@ -275,7 +275,7 @@ void resolver_publish_moment(struct resolver *resolver, const struct recording_m
 	snapshot_destroy(snapshot);
 }
 
-/* --- for the readers -------------------------------------------------------------------------- */
+/* --- publishing ------------------------------------------------------------------------------- */
 
 /* Best effort: without memory there is no snapshot this time, and the reader asks again. */
 static void resolver_publish_in(struct resolver *resolver, struct snapshot *snapshot, bool at_end,

@@ -26,7 +26,7 @@ void run_waits_deinit(struct run_waits *waits)
 	free(waits->changes);
 }
 
-/* --- in the order of time --------------------------------------------------------------------- */
+/* --- changes in the order of time ------------------------------------------------------------- */
 
 /* VCPU waited until TSC; BY ran on its CPU then. */
 static void run_waits_end(struct run_waits_vcpu *vcpu, uint64_t tsc, uint32_t by,

@@ -135,7 +135,7 @@ static double share_distance(struct share now, struct share base)
 	return from;
 }
 
-/* --- both sides ------------------------------------------------------------------------------- */
+/* --- the two shares --------------------------------------------------------------------------- */
 
 /* Shares of 0 and 1 would have no variance, so one sample with and one without are added. */
 static double share_variance(struct share share)

@@ -59,7 +59,7 @@ static void recorded_sample_put(struct recorded_sample *to, const void *bytes, s
 	to->size_bytes += size_bytes;
 }
 
-/* --- to the file ------------------------------------------------------------------------------ */
+/* --- encoding --------------------------------------------------------------------------------- */
 
 /* Appends the bytes of STACK below the address END. */
 static void recorded_sample_put_stack(struct recorded_sample *to, const struct sample_stack *stack,
@@ -116,7 +116,7 @@ bool recorded_sample_encode(const struct sample *sample, const struct recording_
 	return true;
 }
 
-/* --- from the file ---------------------------------------------------------------------------- */
+/* --- decoding --------------------------------------------------------------------------------- */
 
 /*
  * Appends the sample's head, which has HEAD_BYTES in the file. Returns false if the head is not

@@ -89,7 +89,7 @@ static bool crash_sampler_stop(struct crash_sampler *sampler, unsigned first, un
 	return stopped;
 }
 
-/* --- around it -------------------------------------------------------------------------------- */
+/* --- pages, copies, counts -------------------------------------------------------------------- */
 
 /* Finds the vCPUs that have registers. */
 static void crash_sampler_choose(struct crash_sampler *sampler)

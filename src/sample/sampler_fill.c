@@ -137,7 +137,7 @@ static bool sampler_stop_and_copy(struct sampler *sampler, char *room, uint64_t 
 	return true;
 }
 
-/* --- around it -------------------------------------------------------------------------------- */
+/* --- counting stops, mapping pages ------------------------------------------------------------ */
 
 void sampler_count_stop(struct sampler *sampler, uint64_t stopped_ns)
 {
@@ -228,7 +228,7 @@ static bool sampler_fill_stacks(struct sampler *sampler, char *room)
 	return true;
 }
 
-/* --- without a stop --------------------------------------------------------------------------- */
+/* --- samples without a stop ------------------------------------------------------------------- */
 
 /* Fills ROOM from the cache. The guest runs, but the look found that these vCPUs did not. */
 static void sampler_fill_cached(struct sampler *sampler, char *room)

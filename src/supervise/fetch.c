@@ -183,7 +183,7 @@ static struct fetch_file *fetch_add(struct fetch *fetch, const struct build_id *
 	return file;
 }
 
-/* --- for all threads -------------------------------------------------------------------------- */
+/* --- requests of all threads ------------------------------------------------------------------ */
 
 static enum fetch_state fetch_answer(struct fetch *fetch, const struct build_id *id,
 				     const char *source, bool ask, int *fdp)

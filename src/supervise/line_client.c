@@ -364,7 +364,7 @@ static struct line_client_entry *line_client_find_entry(struct line_client *line
 	return ask ? line_client_add_place(lines, file, place, hash) : NULL;
 }
 
-/* --- for all threads -------------------------------------------------------------------------- */
+/* --- requests of all threads ------------------------------------------------------------------ */
 
 /* Returns the number of a file that was added before; 0: it was not added. */
 static uint32_t line_client_find_file(struct line_client *lines, const struct stat *status,

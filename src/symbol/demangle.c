@@ -122,7 +122,7 @@ static bool demangle_is_endless(const char *name)
 	return false;
 }
 
-/* --- D ---------------------------------------------------------------------------------------- */
+/* --- names of D ------------------------------------------------------------------------------- */
 
 /*
  * libiberty has no interface with a callback for D's names. Each back reference ("Q") can double
@@ -184,7 +184,7 @@ static char *demangle_ocaml(const char *name, bool whole)
 	return separators ? strndup(text, n) : NULL;
 }
 
-/* --- any name --------------------------------------------------------------------------------- */
+/* --- names of all languages ------------------------------------------------------------------- */
 
 static char *demangle(const char *name, bool whole)
 {

@@ -100,7 +100,7 @@ bool elf_frames_are_foreign(struct elf_file *file)
 	return foreign;
 }
 
-/* --- without section headers ------------------------------------------------------------------ */
+/* --- files without section headers ------------------------------------------------------------ */
 
 static void elf_load_frame_at(struct elf_file *file, uint64_t offset, uint64_t size_bytes,
 			      uint64_t address, struct elf_blob *blob, struct cfi_section *section)

@@ -211,7 +211,7 @@ const struct mapping *space_find_runtime(const struct space *space)
 	return NULL;
 }
 
-/* --- for unwinding ---------------------------------------------------------------------------- */
+/* --- mappings for unwinding ------------------------------------------------------------------- */
 
 /* The mapping at ADDRESS, and the range of addresses that have the same answer. */
 static const struct mapping *space_find_range(const struct space *space, uint64_t address,

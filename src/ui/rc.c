@@ -47,7 +47,7 @@ static const char *const color_names[] = { [UI_COLORS_AUTO] = "auto",
 					   [UI_COLORS_256] = "256" };
 #define N_COLORS (sizeof(color_names) / sizeof(color_names[0]))
 
-/* --- where ------------------------------------------------------------------------------------ */
+/* --- place of the file ------------------------------------------------------------------------ */
 
 struct rc_place {
 	char folder[400], path[400 + sizeof("/xtoprc")];

@@ -19,7 +19,7 @@ static void request_restrict(struct ui *ui, uint32_t process, const char *cgroup
 	ui_reselect(ui);
 }
 
-/* --- back ------------------------------------------------------------------------------------- */
+/* --- going back ------------------------------------------------------------------------------- */
 
 /* Drops a marked range and goes back to the newest picture. Returns false without a range. */
 static bool request_drop_range(struct ui *ui)

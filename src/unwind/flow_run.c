@@ -54,7 +54,7 @@ size_t flow_memory_bytes(const struct flow *flow)
 	       flow->tried_capacity * sizeof(*flow->tried);
 }
 
-/* --- from the entry --------------------------------------------------------------------------- */
+/* --- runs from the entry ---------------------------------------------------------------------- */
 
 static void flow_forget(struct flow *flow)
 {

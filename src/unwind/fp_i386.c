@@ -235,7 +235,7 @@ static bool fp_leave_sysenter(struct cursor *cursor)
 	       fp_leave_vsyscall(cursor, bp);
 }
 
-/* --- other places ----------------------------------------------------------------------------- */
+/* --- saved registers -------------------------------------------------------------------------- */
 
 /* Steps to the code whose pt_regs is at ADDRESS, which an encoded ebp named. */
 static enum unwind_step fp_step_regs(struct cursor *cursor, uint64_t address)

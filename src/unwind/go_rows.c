@@ -120,7 +120,7 @@ static bool go_portion_build(struct go_rows *all, size_t i)
 	return true;
 }
 
-/* --- all -------------------------------------------------------------------------------------- */
+/* --- all portions ----------------------------------------------------------------------------- */
 
 /*
  * Finds where the portions begin. The start of some may not be readable now: the portion before

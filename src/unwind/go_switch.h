@@ -20,7 +20,7 @@ enum unwind_step go_switch_x86_step(const struct go_switch *one, struct go_rows 
 enum unwind_step go_switch_arm64_step(const struct go_switch *one, struct go_rows *rows,
 				      uint64_t bias, struct cursor *cursor);
 
-/* --- for these steps -------------------------------------------------------------------------- */
+/* --- what these steps share ------------------------------------------------------------------- */
 
 /* A step out of a function that changes stacks. */
 struct go_leave {

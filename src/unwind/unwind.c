@@ -406,7 +406,7 @@ static void unwind_entering_part(struct walk *walk)
 	unwind_push(walk, 0);
 }
 
-/* --- both parts ------------------------------------------------------------------------------- */
+/* --- kernel and user parts -------------------------------------------------------------------- */
 
 /* Walks the user part. The part is cut if the user stack was not copied. */
 static void unwind_user_part(struct walk *walk, uint32_t flags)

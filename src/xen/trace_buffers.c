@@ -224,7 +224,7 @@ static bool trace_map_all(struct trace_buffers *buffers, uint64_t frame, size_t 
 	return done;
 }
 
-/* --- on and off ------------------------------------------------------------------------------- */
+/* --- switching on and off --------------------------------------------------------------------- */
 
 static uint32_t trace_load(const uint32_t *word)
 {

@@ -132,7 +132,7 @@ static void make_file(struct file *file, unsigned flags)
 	file->size_bytes = elf_image_bytes(&image, file->bytes, sizeof(file->bytes));
 }
 
-/* --- its use ---------------------------------------------------------------------------------- */
+/* --- use of the input ------------------------------------------------------------------------- */
 
 static struct image *read_image(const struct bytes *bytes)
 {

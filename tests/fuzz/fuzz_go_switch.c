@@ -103,7 +103,7 @@ static void spoil(struct fuzz *fuzz, struct made_go_thread *thread)
 	}
 }
 
-/* --- its use ---------------------------------------------------------------------------------- */
+/* --- use of the input ------------------------------------------------------------------------- */
 
 static void walk(struct go *go, const struct sample_vcpu *vcpu)
 {

@@ -65,7 +65,7 @@ static void chain_copy(const struct mapper *mapper, const struct linux_stacks *s
 	control_destroy(control);
 }
 
-/* --- as text ---------------------------------------------------------------------------------- */
+/* --- the chain as text ------------------------------------------------------------------------ */
 
 struct chain_line {
 	char text[8192];

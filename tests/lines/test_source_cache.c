@@ -48,7 +48,7 @@ static void check_line(struct source_cache *files, const char *path, uint32_t li
 	check_string(text, want, path);
 }
 
-/* --- from a server ---------------------------------------------------------------------------- */
+/* --- files of a server ------------------------------------------------------------------------ */
 
 #define SERVER_MS 300
 

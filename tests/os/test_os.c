@@ -35,7 +35,7 @@ struct fixture {
 static bool unknown; /* the guest runs no system that is known */
 static unsigned n_looks;
 
-/* --- in the place of linux_attach.c ----------------------------------------------------------- */
+/* --- stand-in for linux_attach.c -------------------------------------------------------------- */
 
 bool linux_attach(const struct os_guest *guest, const struct registers *regs,
 		  struct linux_kernel *kernel)

@@ -26,7 +26,7 @@ static struct shared {
 } * shared;
 struct xen *xen;
 
-/* --- in the place of domains.c, domctl.c, foreign.c ------------------------------------------- */
+/* --- stand-ins for domains.c, domctl.c, foreign.c --------------------------------------------- */
 
 /* xenstore never answers. */
 struct xtop_error *xen_list(struct guest_listing **listp, size_t *np)
@@ -198,7 +198,7 @@ struct xtop_error *domctl_open(const struct guest_info *info, struct stop_area *
 	return NULL;
 }
 
-/* --- in the place of host_look.c, trace_buffers.c --------------------------------------------- */
+/* --- stand-ins for host_look.c, trace_buffers.c ----------------------------------------------- */
 
 /* A host on which nothing runs, and a trace without records. */
 struct host_looker {
@@ -311,7 +311,7 @@ void made_xen_run(struct guest *guest, struct control *control, struct ring *rin
 	sampler_run(guest, control, ring);
 }
 
-/* --- for tests -------------------------------------------------------------------------------- */
+/* --- calls for tests -------------------------------------------------------------------------- */
 
 void made_xen_init(void)
 {

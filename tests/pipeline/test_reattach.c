@@ -58,7 +58,7 @@ static struct host seen(void)
 	return copy;
 }
 
-/* --- in the place of other files -------------------------------------------------------------- */
+/* --- stand-ins for other files ---------------------------------------------------------------- */
 
 bool broker_is_alive(void)
 {

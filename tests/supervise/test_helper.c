@@ -406,7 +406,7 @@ static void test_not_detached(void)
 	close(helper.socket);
 }
 
-/* --- its folder ------------------------------------------------------------------------------- */
+/* --- the helper's folder ---------------------------------------------------------------------- */
 
 static void test_cache(void)
 {

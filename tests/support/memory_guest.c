@@ -137,7 +137,7 @@ static const struct guest_ops memory_guest_ops = {
 	.close = memory_guest_close,
 };
 
-/* --- for tests -------------------------------------------------------------------------------- */
+/* --- calls for tests -------------------------------------------------------------------------- */
 
 struct memory_guest *memory_guest_create(unsigned n_vcpus)
 {

@@ -317,7 +317,7 @@ static void test_build_id(void)
 	check_build_id("a segment beyond the file", &image, 0, 0);
 }
 
-/* --- against nm ------------------------------------------------------------------------------- */
+/* --- comparison with nm ----------------------------------------------------------------------- */
 
 __attribute__((noinline, used)) static int own_local_function(int x)
 {

@@ -408,7 +408,7 @@ static void test_rows(const char *program, enum guest_arch arch, unsigned step, 
 	close(fd);
 }
 
-/* --- in parts --------------------------------------------------------------------------------- */
+/* --- a file read in parts --------------------------------------------------------------------- */
 
 static struct copy parts_copy;
 

@@ -151,7 +151,7 @@ static void test_hostile(void)
 	check_u64(wrong, 0, "random bytes with a wrong length");
 }
 
-/* --- against objdump -------------------------------------------------------------------------- */
+/* --- comparison with objdump ------------------------------------------------------------------ */
 
 enum cause { SAME, ZERO, INDEX, PREFIX, SHIFT, COMPARISON, X87, STRING, SYSTEM, CUT, OTHER, N_CAUSES };
 static const char *const cause_names[] = { "the same",

@@ -138,7 +138,7 @@ static void test_hostile(void)
 	check_u64(wrong, 0, "random words without a text of plain characters");
 }
 
-/* --- against objdump -------------------------------------------------------------------------- */
+/* --- comparison with objdump ------------------------------------------------------------------ */
 
 enum cause { SAME, CARRY, ALIAS, LIST, SYSTEM, UNKNOWN, DATA, OTHER, N_CAUSES };
 static const char *const cause_names[] = {

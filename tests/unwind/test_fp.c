@@ -291,7 +291,7 @@ static void test_depth(void)
 	      "just deep enough: %u frames, stop %d", stack.n_frames, stack.stop);
 }
 
-/* --- with symbols ----------------------------------------------------------------------------- */
+/* --- stacks with symbols ---------------------------------------------------------------------- */
 
 static struct symbols *create_symbols(void)
 {
@@ -403,7 +403,7 @@ static void test_known_code(const struct symbols *symbols)
 		    "a return address after the last function");
 }
 
-/* --- anything --------------------------------------------------------------------------------- */
+/* --- random stacks ---------------------------------------------------------------------------- */
 
 static uint64_t next_random(void)
 {

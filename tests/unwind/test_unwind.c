@@ -357,7 +357,7 @@ static void test_nothing_known(void)
 	made.spaces = kept;
 }
 
-/* --- anything --------------------------------------------------------------------------------- */
+/* --- random samples --------------------------------------------------------------------------- */
 
 static uint64_t next_random(void)
 {

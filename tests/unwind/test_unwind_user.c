@@ -7,7 +7,7 @@
 
 #include "orc_guest.h"
 
-/* --- from the kernel to user code ------------------------------------------------------------- */
+/* --- ways from the kernel to user code -------------------------------------------------------- */
 
 /* The kernel's part ends early at AFTER. The user's registers end SLACK bytes before the top. */
 static void begin_broken(uint64_t slack)

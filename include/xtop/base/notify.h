@@ -25,14 +25,14 @@ struct notify_news {
 	uint64_t sent, waiting, refused, dropped; /* profiles */
 };
 
-/* --- in the broker's process ------------------------------------------------------------------ */
+/* --- calls of the broker's process ------------------------------------------------------------ */
 
 /* Opens the socket. Processes that the broker forks later inherit it. */
 void notify_open(void);
 /* Sends NEWS. Best effort: a service manager that does not read costs nothing. */
 void notify_put(const struct notify_news *news);
 
-/* --- in main's process ------------------------------------------------------------------------ */
+/* --- calls of main's process ------------------------------------------------------------------ */
 
 /*
  * Whether it is time to send NOTIFY_ALIVE: as often as the watchdog demands. Call it regularly.

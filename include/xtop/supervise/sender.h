@@ -61,7 +61,7 @@ bool sender_wait_for_end(struct sender *sender, unsigned wait_ms);
 /* Ends the process and frees SENDER, which may be NULL. */
 void sender_stop(struct sender *sender);
 
-/* --- in the process --------------------------------------------------------------------------- */
+/* --- the sender's process --------------------------------------------------------------------- */
 
 enum sender_turn { SENDER_PACKET, SENDER_NOTHING, SENDER_END };
 

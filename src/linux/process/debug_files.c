@@ -50,7 +50,7 @@ static bool debug_files_try(const struct debug_search *search, int folder, const
 	return root_file_open(folder, path, &file) && search->use(search, file.fd, by_link);
 }
 
-/* --- by build-id ------------------------------------------------------------------------------ */
+/* --- files named by build-id ------------------------------------------------------------------ */
 
 /* Writes "/.build-id/c0/ffee.debug" to PATH. Returns false if there is no build-id. */
 static bool debug_files_print_build_id(const struct build_id *id, char *path, size_t capacity)
@@ -82,7 +82,7 @@ static bool debug_files_search_by_id(const struct debug_search *search)
 	return debug_files_try(search, places->root_fd, path, false);
 }
 
-/* --- by link ---------------------------------------------------------------------------------- */
+/* --- files named by a link -------------------------------------------------------------------- */
 
 /* Tries the path that consists of BEFORE, the folder of PATH, BEHIND and the link's name. */
 static bool debug_files_try_link(const struct debug_search *search, int folder, const char *before,

@@ -41,7 +41,7 @@ struct path_place {
 	unsigned n_left; /* entries of all lists that are still looked at on the way down */
 };
 
-/* --- up --------------------------------------------------------------------------------------- */
+/* --- names up to the root --------------------------------------------------------------------- */
 
 /* Reads the N bytes of the name, at most PATH_MAX_NAME_BYTES, without a NUL. */
 static bool path_read_name(const struct linux_guest *guest, uint64_t dentry, char *name, size_t *n)
@@ -161,7 +161,7 @@ bool path_read(const struct linux_guest *guest, uint64_t file, struct path_name 
 	return path_place_of_file(guest, file, &place) && path_read_up(guest, place, name);
 }
 
-/* --- down ------------------------------------------------------------------------------------- */
+/* --- entries below a folder ------------------------------------------------------------------- */
 
 static bool path_has_name(const struct linux_guest *guest, uint64_t dentry, const char *name,
 			  size_t length)
@@ -321,7 +321,7 @@ bool path_find_file(const struct linux_guest *guest, uint64_t task, const char *
 	       member_read_pointer(guest, place.dentry, DENTRY_INODE, inode);
 }
 
-/* --- from an inode to a path ------------------------------------------------------------------ */
+/* --- paths of inodes -------------------------------------------------------------------------- */
 
 /* Whether MOUNT shows all of its file system, and is mounted somewhere. */
 static bool path_is_whole_mount(const struct linux_guest *guest, uint64_t mount, uint64_t vfsmount)

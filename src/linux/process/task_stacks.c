@@ -70,7 +70,7 @@ uint64_t task_stacks_find_namespace(const struct task_stacks *stacks)
 		       : 0;
 }
 
-/* --- by the stack itself ---------------------------------------------------------------------- */
+/* --- stacks that name their task -------------------------------------------------------------- */
 
 /* Whether WORD can be a task. Most kernel addresses on a stack point to code or to the stack. */
 static bool task_stacks_may_be_task(const struct linux_guest *guest, uint64_t word, uint64_t start,
@@ -103,7 +103,7 @@ static uint64_t task_stacks_search(const struct linux_guest *guest, uint64_t top
 	return 0;
 }
 
-/* --- by all tasks ----------------------------------------------------------------------------- */
+/* --- stacks found by all tasks ---------------------------------------------------------------- */
 
 /* The task of the struct pid at PID, if SP lies on its stack; otherwise 0. */
 static uint64_t task_stacks_try(const struct linux_guest *guest, const struct tasks *tasks,

@@ -98,7 +98,7 @@ static enum vmas_result vmas_walk_list(struct vmas_walk *walk, uint64_t mm)
 	return VMAS_DONE;
 }
 
-/* --- from Linux 6.1: a maple tree ------------------------------------------------------------- */
+/* --- Linux 6.1 and later: a maple tree -------------------------------------------------------- */
 
 struct maple_shape {
 	uint32_t pivots, slots; /* offsets in the node */
@@ -200,7 +200,7 @@ static enum vmas_result vmas_walk_tree(struct vmas_walk *walk, uint64_t root)
 	return vmas_visit(walk, root);
 }
 
-/* --- both layouts ----------------------------------------------------------------------------- */
+/* --- the areas of a process ------------------------------------------------------------------- */
 
 /* The word at which the walk begins: the tree's root, or the list's first VMA. */
 static bool vmas_read_root(const struct linux_guest *guest, uint64_t mm, uint64_t *root)
