@@ -36,7 +36,7 @@
 #define REATTACH_CHECKS   20
 #define REATTACH_CHECK_NS 1000000000ULL
 
-/* --- life of a pipeline, and what other threads see ------------------------------------------- */
+/* --- life of a reattacher, and what other threads see ----------------------------------------- */
 
 struct xtop_error *reattach_init(struct reattacher *reattacher,
 				 const struct reattach_settings *settings,

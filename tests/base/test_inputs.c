@@ -43,7 +43,7 @@ static void test_file(void)
 	close(fd);
 	check(!inputs_add(inputs, path) && !inputs_add(inputs, path) &&
 		      !inputs_add(inputs, "/nonexistent"),
-	      "added");
+	      "files are added: one of them twice, and one that does not exist");
 	unlink(path);
 	fd = inputs_open(inputs, path);
 	check(fd >= 0 && first_byte(fd) == 'a', "an added file is read after it was removed");

@@ -177,7 +177,8 @@ static void test_ascii(void)
 
 		snprintf(text, sizeof(text), "%s", in_ascii[i].text);
 		text_to_ascii(text);
-		check_string(text, in_ascii[i].ascii, "as ASCII");
+		check_string(text, in_ascii[i].ascii,
+			     "text with a ? for each byte or character beyond ASCII");
 	}
 }
 

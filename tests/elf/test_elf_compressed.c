@@ -185,11 +185,13 @@ static void test_right(void)
 	struct packed packed;
 
 	make_packed(&packed);
-	check_u64(count(&packed, NAME_DEBUG, true), N_FUNCTIONS, "SHF_COMPRESSED: functions");
+	check_u64(count(&packed, NAME_DEBUG, true), N_FUNCTIONS,
+		  "SHF_COMPRESSED: functions of the section");
 	check_u64(count(&packed, NAME_DEBUG, false), 0,
 		  "a guest's compressed section is not inflated: functions");
 	make_zdebug(&packed);
-	check_u64(count(&packed, NAME_ZDEBUG, true), N_FUNCTIONS, ".zdebug_frame: functions");
+	check_u64(count(&packed, NAME_ZDEBUG, true), N_FUNCTIONS,
+		  ".zdebug_frame: functions of the section");
 }
 
 static void test_wrong(void)

@@ -35,7 +35,7 @@ static void test_own(void)
 
 	dl_iterate_phdr(take_bias, &bias);
 	must(elf_file_init_host(&file, fd, "self", &limits));
-	check_u64(elf_find_main(&file), (uint64_t)(uintptr_t)main - bias, "own main");
+	check_u64(elf_find_main(&file), (uint64_t)(uintptr_t)main - bias, "main of this program");
 	elf_file_deinit(&file);
 	close(fd);
 }
@@ -86,8 +86,10 @@ static void test_x86_64(void)
 	static const uint8_t data[] = "\x48\x8d\x3d\x00\x10\x00\x00\x48\x8d\x3d\x10\x00\x00\x00\xe8";
 	static const uint8_t itself[] = "\x48\x8d\x3d\xf9\xff\xff\xff";
 
-	check_u64(look(EM_X86_64, pie, sizeof(pie) - 1), ENTRY + 9 + 0x100, "x86-64, lea");
-	check_u64(look(EM_X86_64, fixed, sizeof(fixed) - 1), 0x401180, "x86-64, mov");
+	check_u64(look(EM_X86_64, pie, sizeof(pie) - 1), ENTRY + 9 + 0x100,
+		  "x86-64: main that a lea gives");
+	check_u64(look(EM_X86_64, fixed, sizeof(fixed) - 1), 0x401180,
+		  "x86-64: main that a mov gives");
 	check_u64(look(EM_X86_64, data, sizeof(data) - 1), ENTRY + 14 + 0x10,
 		     "x86-64: an address outside of the code is not main");
 	check_u64(look(EM_X86_64, itself, sizeof(itself) - 1), 0, "x86-64: the entry is not main");
@@ -107,7 +109,8 @@ static void test_arm64(void)
 	static const uint32_t behind[] = { 0x90000000, 0x91014000, 0, 0, 0xd503201f, 0x17fffffd };
 	static const uint32_t back[] = { 0xf0ffffe0, 0x91060000 }; /* a page before: no code */
 
-	check_u64(look(EM_AARCH64, added, sizeof(added)), TEXT + 0x180, "arm64, add");
+	check_u64(look(EM_AARCH64, added, sizeof(added)), TEXT + 0x180,
+		  "arm64: main that an add gives");
 	check_u64(look(EM_AARCH64, loaded, sizeof(loaded)), 0x401200, "arm64, from the GOT");
 	check_u64(look(EM_AARCH64, jump, sizeof(jump)), TEXT + 0x54 + 0x100, "arm64, a jump to main");
 	check_u64(look(EM_AARCH64, behind, sizeof(behind)), TEXT + 0x48, "arm64, a jump back");

@@ -27,7 +27,8 @@ static void check_bytes(const void *bytes, size_t n, const char *value, const ch
 	if (read.error)
 		printf("# %s\n", error_message(read.error));
 	else
-		check_string(import_get_format(read.import), format, "format");
+		check_string(import_get_format(read.import), format,
+			     "name of the format that was recognised");
 	read_close(&read);
 }
 

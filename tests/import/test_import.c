@@ -90,10 +90,11 @@ static void test_kinds(void)
 	check(kind_of(&read, "vfs_read") == FRAME_KIND_KERNEL, "vfs_read_[k] is the kernel's");
 	check(kind_of(&read, "f") == FRAME_KIND_USERLAND, "f_[j] is a program's");
 	check(kind_of(&read, "swapper") == FRAME_KIND_FUNCTION, "the only name: a function");
-	check_u64(read.snapshot->resolver.samples, 10, "samples");
+	check_u64(read.snapshot->resolver.samples, 10, "sum of the samples of folded stacks");
 	check(!read.snapshot->run && read.snapshot->at_end,
 	      "an imported profile has no run and is at its end");
-	check_string(import_get_format(read.import), "folded", "format");
+	check_string(import_get_format(read.import), "folded",
+		     "name of the format of folded stacks");
 	read_close(&read);
 	read = read_text("_start;main;a 3\n_start;b 2\n");
 	check(kind_of(&read, "_start") == FRAME_KIND_FUNCTION,
@@ -233,17 +234,18 @@ static void test_pprof(void)
 	struct read read = read_bytes(bytes, n);
 	_cleanup_free_ char *again = read.snapshot ? folded_text(read.snapshot, false) : NULL;
 
-	check_string(again, "httpd;main;inner;vfs_read 70\nmain;inner;[unknown] 25\n", "pprof");
+	check_string(again, "httpd;main;inner;vfs_read 70\nmain;inner;[unknown] 25\n",
+		     "stacks of the pprof profile");
 	if (read.error) {
 		printf("# %s\n", error_message(read.error));
 	} else {
-		check_string(import_get_format(read.import), "pprof", "format");
+		check_string(import_get_format(read.import), "pprof", "name of pprof's format");
 		check(kind_of(&read, "vfs_read") == FRAME_KIND_KERNEL, "vfs_read is the kernel's");
 		check(kind_of(&read, "inner") == FRAME_KIND_USERLAND, "inner is a program's");
 		check(kind_of(&read, "httpd") == FRAME_KIND_OWNER, "the label is the process");
 		check(read.snapshot->total_weight == 9.5, "ticks: %g",
 		      read.snapshot->total_weight);
-		check_u64(read.snapshot->resolver.samples, 10, "samples");
+		check_u64(read.snapshot->resolver.samples, 10, "samples of the pprof profile");
 	}
 	read_close(&read);
 	for (size_t cut = 9; cut < n; cut++) {
@@ -351,7 +353,8 @@ static void test_bounded(void)
 	at += sprintf(at, "q;heavy 100000\n");
 	read = read_bytes(text, (size_t)(at - text));
 	check(!read.error, "%zu MB are read", (size_t)(at - text) >> 20);
-	check_u64(read.snapshot->resolver.samples, IMPORT_MAX_NODES + 1000 + 100000, "samples");
+	check_u64(read.snapshot->resolver.samples, IMPORT_MAX_NODES + 1000 + 100000,
+		  "samples, among them those whose stacks had no room");
 	check(read.snapshot->total_weight == IMPORT_MAX_NODES + 1000 + 100000,
 	      "all weight is read");
 	check(read.snapshot->n_nodes <= IMPORT_MAX_NODES, "nodes are bounded");

@@ -317,14 +317,14 @@ static void test_kernel_names(void)
 	check_string(find_text(names, (struct code_place){ .address = 0xffffffff81001010,
 							   .file = "[kernel.kallsyms]",
 							   .is_kernel = true }),
-		     "start_kernel", "the kernel");
+		     "start_kernel", "function of the kernel at an address");
 	check_string(find_text(names, (struct code_place){ .address = 0xffffffffc0001010,
 							   .file = "[nf_tables]",
 							   .is_kernel = true }),
-		     "nf_hook", "a module");
+		     "nf_hook", "function of a kernel's module at an address");
 	check_string(find_text(names, (struct code_place){ .address = 0xffffffff81001010,
 							   .file = "/bin/prog" }),
-		     "none", "another file");
+		     "none", "function of another file at the kernel's address");
 	check_string(find_text(names, (struct code_place){ .address = 0xffffffff81001010 }),
 		     "start_kernel", "an address without a file");
 	code_names_destroy(names);

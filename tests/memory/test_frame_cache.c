@@ -316,7 +316,7 @@ static void test_random(void)
 		if (steps % 50 == 0 && !fuzz_check_found(possible))
 			break;
 	}
-	check_u64(steps, FUZZ_STEPS, "random steps");
+	check_u64(steps, FUZZ_STEPS, "random steps without a wrong frame");
 	check(memory->maps - memory->unmaps == frame_cache_pages(cache),
 	      "as many pages are mapped as are counted");
 	end("random");

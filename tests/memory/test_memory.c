@@ -285,8 +285,8 @@ static void test_bulk_batches(void)
 		      memcmp(large, expected, size) == 0,
 	      "two pages of 2 MiB and five of 4 KiB");
 	after = memory_counts(memory);
-	check_u64(after.pages - before.pages, 1024 + 5, "pages");
-	check_u64(after.batches - before.batches, 3, "batches");
+	check_u64(after.pages - before.pages, 1024 + 5, "pages of 4 KiB that the bulk read took");
+	check_u64(after.batches - before.batches, 3, "batches that the bulk read took");
 	check_u64(memory_read_bulk(memory, root, DATA - 0x1000, large, size), size - 0x1000,
 		  "a hole before the pages of a bulk read");
 	check(memcmp(large + 0x1000, expected, size - 0x1000) == 0 && !large[0] && !large[0xfff],

@@ -48,7 +48,7 @@ static void test_escapes(void)
 	check(strstr(text, ",function=\"[others]\",module=\"\"} 0.750000\n"),
 	      "the series of the others has the rest");
 	check(strstr(text, "\nxtop_samples_total{domain=\"w\\\"} 1\\n\\\\\",uuid=\"u\"} 580\n"),
-	      "a counter");
+	      "a counter has its value");
 	check(strstr(text, "\nxtop_build_info{version=\"0.1\",xen=\"4.17.7\"} 1\n"),
 	      "the versions of xtop and Xen are there");
 	check(!strstr(text, "xtop_push"), "no counters of --push without --push");

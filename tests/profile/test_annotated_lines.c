@@ -94,7 +94,8 @@ static void test_guest_text(void)
 	annotated_lines_add_text(annotation, text, 5);
 	check_string(annotation->lines[0].text, "", "a file that ends before the line");
 	annotated_lines_add_text(annotation, text, sizeof(text) - 1);
-	check_string(annotation->lines[0].text, "if n < 2; x_", "line 11");
+	check_string(annotation->lines[0].text, "if n < 2; x_",
+		     "text of line 11, clean and without indentation");
 	check_string(annotation->lines[1].text, "return n", "line 12, without an end");
 	annotation_destroy(annotation);
 	annotation = annotate(snapshot, fib);

@@ -219,7 +219,7 @@ static void test_log(void)
 	n_log_lines = 3;
 	crash = make();
 	check(is(crash, 0, CRASH_HEADING, "Kernel log: 3 lines") && crash->parts[CRASH_LOG] == 0,
-	      "a heading");
+	      "the log's heading counts the lines");
 	check(is(crash, 1, CRASH_LINE, "[    0.000000] Linux version 6.1; of Debian"),
 	      "a line as dmesg prints it");
 	check(is(crash, 2, CRASH_LINE, "[   12.345678] Call Trace:"), "times are cut, tabs blanks");
@@ -234,7 +234,8 @@ static void test_log(void)
 	unreadable = left_out = 0;
 	lack = "the guest's kernel has no BTF";
 	crash = make();
-	check(find(crash, "Kernel log: none, the guest's kernel has no BTF") == 0, "no log");
+	check(find(crash, "Kernel log: none, the guest's kernel has no BTF") == 0,
+	      "the log's heading says why there is no log");
 	crash_destroy(crash);
 }
 
@@ -243,11 +244,12 @@ static void test_vcpus(void)
 	struct crash_report *crash = make();
 	size_t at = crash->parts[CRASH_VCPUS];
 
-	check(is(crash, at, CRASH_HEADING, "vCPUs with registers: 1"), "a heading");
+	check(is(crash, at, CRASH_HEADING, "vCPUs with registers: 1"),
+	      "the heading of vCPUs counts those with registers");
 	check(is(crash, at + 1, CRASH_OWNER, "vCPU 3: pid 12  init"), "what ran there");
 	check(is(crash, at + 2, CRASH_DETAIL,
 		 "  rip ffffffff81000010  rsp ffffc90000003000  rflags 0000000000000000"),
-	      "registers");
+	      "a vCPU has its registers");
 	check(is(crash, at + 9, CRASH_DETAIL, "  panic+0x10/0x100"), "a vCPU has its function");
 	check(is(crash, at + 10, CRASH_DETAIL, "  sysrq_handle_crash+0x20/0x100"),
 	      "a vCPU has its function's caller");
@@ -282,12 +284,12 @@ static void test_tasks(void)
 	n_tasks = 5;
 	crash = make();
 	at = crash->parts[CRASH_TASKS];
-	check(is(crash, at, CRASH_HEADING, "Tasks on no CPU"), "a heading");
+	check(is(crash, at, CRASH_HEADING, "Tasks on no CPU"), "the tasks have a heading");
 	check(is(crash, at + 1, CRASH_OWNER, "pid 7  R  init"), "a task that waits for a CPU");
 	check(!strcmp(crash_get_line(crash, at + 2), "  panic+0x10/0x100"), "a task has its stack");
 	check(find(crash, "pid 7  S  init") > 0 && find(crash, "pid 7  D  init") > 0 &&
 		      find(crash, "pid 7  I  init") > 0 && find(crash, "pid 7  T  init") > 0,
-	      "all states");
+	      "tasks in the states S, D, I and T are there");
 	crash_destroy(crash);
 	known = false;
 	n_tasks = 0;

@@ -99,7 +99,8 @@ static void test_exits(void)
 		exits_table_destroy(copy);
 		exits_reset(exits);
 		table = exits_get(exits);
-		check(!table->n_rows && !table->n_causes && !table->records, "a reset");
+		check(!table->n_rows && !table->n_causes && !table->records,
+		      "a reset leaves no exits");
 		exits_table_destroy(table);
 		exits_destroy(exits);
 	}
@@ -199,7 +200,8 @@ static void test_vmx(void)
 	put_entry();
 	put(0x20110d, false, 1, (const uint32_t[]){ 29 });
 	table = add_all(exits, 0);
-	check(find_row(table, "external interrupt 0xfb")->total.count == 1, "an interrupt");
+	check(find_row(table, "external interrupt 0xfb")->total.count == 1,
+	      "an exit by an interrupt counts for its vector");
 	check(find_row(table, "EPT fault")->total.count == 1, "a fault of EPT");
 	check(find_row(table, "hypercall sched_op")->total.count == 1, "a hypercall of PV");
 	exits_table_destroy(table);

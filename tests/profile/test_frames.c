@@ -17,10 +17,13 @@ static char *demangle(const char *name)
 
 static void test_fixed(struct frames *frames)
 {
-	check_string(frames_get(frames, FRAME_ROOT)->name, "all", "root");
-	check_string(frames_get(frames, FRAME_EVICTED)->name, "[evicted]", "evicted");
-	check_string(frames_get(frames, FRAME_TRUNCATED)->name, "[truncated]", "truncated");
-	check_string(frames_get(frames, FRAME_UNKNOWN)->name, "[unknown]", "unknown");
+	check_string(frames_get(frames, FRAME_ROOT)->name, "all", "name of the root");
+	check_string(frames_get(frames, FRAME_EVICTED)->name, "[evicted]",
+		     "name of the frame for evicted stacks");
+	check_string(frames_get(frames, FRAME_TRUNCATED)->name, "[truncated]",
+		     "name of the frame for truncated stacks");
+	check_string(frames_get(frames, FRAME_UNKNOWN)->name, "[unknown]",
+		     "name of the frame for unknown functions");
 	check(frames_get(frames, FRAME_UNKNOWN)->unknown, "unknown is unknown");
 	check_u64(frames_count(frames), N_FRAME_IDS, "a new table");
 }
@@ -39,7 +42,8 @@ static void test_identity(struct frames *frames)
 	      "a function of another module is another frame");
 	check(frames_intern(frames, FRAME_KIND_KERNEL, "read", "[kernel]", 0x1001) != a,
 	      "a function at another address is another frame");
-	check(frames_intern(frames, FRAME_KIND_KERNEL, NULL, "[kernel]", 0x1000) != a, "no name");
+	check(frames_intern(frames, FRAME_KIND_KERNEL, NULL, "[kernel]", 0x1000) != a,
+	      "a function without a name is another frame");
 	check(frames_intern(frames, FRAME_KIND_KERNEL, "[unknown]", "[kernel]", 0x1000) !=
 		      frames_intern(frames, FRAME_KIND_KERNEL, NULL, "[kernel]", 0x1000),
 	      "who calls itself [unknown] is not");
@@ -60,8 +64,10 @@ static void test_unknown(struct frames *frames)
 
 	check(a != b && a->group == b->group && a->group != c->group,
 	      "each module has its own group");
-	check_string(frame_text(a, false, buffer), "[unknown]", "without addresses");
-	check_string(frame_text(a, true, buffer), "0xffffffff81000010", "with addresses");
+	check_string(frame_text(a, false, buffer), "[unknown]",
+		     "text of an unnamed frame without addresses");
+	check_string(frame_text(a, true, buffer), "0xffffffff81000010",
+		     "text of an unnamed frame with addresses");
 	check_string(frame_text(frames_get(frames, a->group), true, buffer), "[unknown]",
 		     "a group has no address");
 }
@@ -73,12 +79,12 @@ static void test_clean(struct frames *frames)
 	char long_name[6000];
 
 	check_string(frame->name, "a_b_c", "name");
-	check_string(frame->module, "mod_ule", "module");
+	check_string(frame->module, "mod_ule", "module with a line feed in its name");
 	check_u64(frames_intern(frames, FRAME_KIND_KERNEL, "a;b\033c", "mod\nule", 1), id,
 		  "found by its raw name");
 	frame = frames_get(frames, frames_intern(frames, FRAME_KIND_KERNEL, "_Z1fv", NULL, 1));
 	check_string(frame->name, "f()_[m", "the demangled name is cleaned, too");
-	check_string(frame->raw_name, "_Z1fv", "raw name");
+	check_string(frame->raw_name, "_Z1fv", "raw name of a demangled frame");
 	frame = frames_get(frames, frames_intern_process(frames, "_Z1fv", NULL));
 	check_string(frame->name, "_Z1fv", "a process is not demangled");
 	memset(long_name, 'x', sizeof(long_name) - 1);
@@ -87,7 +93,8 @@ static void test_clean(struct frames *frames)
 			   frames_intern(frames, FRAME_KIND_KERNEL, long_name, long_name, 1));
 	check(strlen(frame->name) < FRAME_NAME_BYTES && strstr(frame->name, "…"),
 	      "long name: %zu bytes, shortened in the middle", strlen(frame->name));
-	check_u64(strlen(frame->module), FRAME_MODULE_BYTES - 1, "long module");
+	check_u64(strlen(frame->module), FRAME_MODULE_BYTES - 1,
+		  "length of a module's name that is cut");
 }
 
 /*
@@ -110,9 +117,9 @@ static void test_full(struct frames *frames)
 		last = id;
 		id = frames_intern(frames, FRAME_KIND_KERNEL, "f", "m", frames_count(frames));
 	} while (id != FRAME_UNKNOWN);
-	check_u64(frames_count(frames), FRAMES_MAX, "full");
-	check_u64(frames_refused(frames), 2, "refused");
-	check_u64(last, FRAMES_MAX - 1, "last id");
+	check_u64(frames_count(frames), FRAMES_MAX, "frames of a full table");
+	check_u64(frames_refused(frames), 2, "names that a full table refused");
+	check_u64(last, FRAMES_MAX - 1, "id of the last frame of a full table");
 	check_u64(frames_intern(frames, FRAME_KIND_KERNEL, "first", "m", 0), first,
 		  "old names are found");
 	check(frames_get(frames, first) == before, "an old entry has not moved");
@@ -153,7 +160,8 @@ static void test_files(void)
 	check(frames_get(table, first)->file == frames_get(table, second)->file,
 	      "two places share the file");
 	check(!frames_get(table, named)->file, "a function with a name has none");
-	check_string(frames_get(table, first)->file->build_id, "c0ffee", "the build-id");
+	check_string(frames_get(table, first)->file->build_id, "c0ffee",
+		     "build-id of a frame's file");
 	check(!strchr(frames_get(table, first)->file->path, '\x1b') &&
 		      !strchr(frames_get(table, first)->file->package, ';'),
 	      "strings are clean");
@@ -191,7 +199,7 @@ static void test_overloads(void)
 	check_string(name_of(frames, "_Z4loadd", "b"), "load",
 		     "a function of another module is no overload");
 	check_string(name_of(frames, "_Z4loadPc", "a"), "load(char*)", "a third one");
-	check_string(name_of(frames, "camlA__f_1", "a"), "A.f", "OCaml");
+	check_string(name_of(frames, "camlA__f_1", "a"), "A.f", "name of a function of OCaml");
 	check_string(name_of(frames, "camlA__f_2", "a"), "A.f_2", "a local function of that name");
 	frames_destroy(frames);
 }

@@ -68,7 +68,7 @@ static void test_fold(void)
 	stacks_add(profile, frames, 1, "main;f;g 3");
 	stacks_add(profile, frames, 1, "main;f 3");
 	stacks_add(profile, frames, 1, "main;h 1");
-	check_u64(profile_nodes(profile), 7, "nodes");
+	check_u64(profile_nodes(profile), 7, "nodes of stacks that share their beginnings");
 	check_tree(profile,
 		   "all 0/15\n main 0/10\n  f 4/7\n   g 3/3\n  h 1/3\n   f 2/2\n idle 5/5\n",
 		   "fold");
@@ -109,8 +109,8 @@ static void test_half_life(void)
 		check(!i || live_of(snapshot, "g") == g[i], "g after %u half-lives: %g", i,
 		      live_of(snapshot, "g"));
 		check(snapshot->live_weight == f[i] + g[i], "all: %g", snapshot->live_weight);
-		check_u64(snapshot->total_weight, i ? 12 : 8, "total");
-		check_u64(snapshot->started_ns, 7 * HALF_LIFE, "started");
+		check_u64(snapshot->total_weight, i ? 12 : 8, "weight that does not decay");
+		check_u64(snapshot->started_ns, 7 * HALF_LIFE, "time of the first stack");
 		snapshot_destroy(snapshot);
 	}
 	stacks_add(profile, frames, 1, "f 1"); /* time does not go back */
@@ -198,8 +198,8 @@ static void test_evict_lightest(void)
 	}
 	check(fabs(live_of(snapshot, "[evicted]") - 3) < 1e-6, "[evicted] %g",
 	      live_of(snapshot, "[evicted]"));
-	check_u64(snapshot->total_weight, 136, "total");
-	check_u64(snapshot->resolver.evicted_nodes, 2, "evicted");
+	check_u64(snapshot->total_weight, 136, "weight after an eviction");
+	check_u64(snapshot->resolver.evicted_nodes, 2, "nodes that the snapshot counts as evicted");
 	snapshot_destroy(snapshot);
 	profile_destroy(profile);
 }
@@ -226,7 +226,7 @@ static void test_evict_old_chain(void)
 		snprintf(line, sizeof(line), i ? "h;i%u 9" : "h 9", i);
 		stacks_add(profile, frames, 20 * HALF_LIFE, line);
 	}
-	check_u64(profile_nodes(profile), 12, "nodes before");
+	check_u64(profile_nodes(profile), 12, "nodes before the eviction");
 	stacks_add(profile, frames, 20 * HALF_LIFE, "x;y;z;u;v 9");
 	check_u64(evicted(profile), 2, "only as many nodes as needed are evicted");
 	check_tree(profile,
@@ -289,7 +289,7 @@ static void test_million(void)
 	}
 	check(profile_memory_bytes(profile) <= 64 << 20, "%zu nodes in %zu bytes",
 	      profile_nodes(profile), profile_memory_bytes(profile));
-	check_u64(evicted(profile), 0, "none evicted");
+	check_u64(evicted(profile), 0, "nodes that are evicted below the limit");
 	profile_destroy(profile);
 }
 
@@ -306,7 +306,7 @@ static void test_depth(void)
 	must(profile_create(16384, HALF_LIFE, frames, &profile));
 	profile_add(profile, stack, SNAPSHOT_MAX_DEPTH + 100, 1, 1, 1);
 	snapshot = copy(profile, 1);
-	check_u64(snapshot->n_nodes, SNAPSHOT_MAX_DEPTH + 1, "nodes");
+	check_u64(snapshot->n_nodes, SNAPSHOT_MAX_DEPTH + 1, "nodes of a stack that is too deep");
 	check_u64(snapshot->nodes[SNAPSHOT_MAX_DEPTH].self_total, 1, "weight of the last");
 	check_u64(snapshot->nodes[1].frame, FRAME_EVICTED, "the outermost is there");
 	check_u64(snapshot->nodes[SNAPSHOT_MAX_DEPTH].frame, FRAME_EVICTED, "the innermost, too");

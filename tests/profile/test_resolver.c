@@ -27,12 +27,12 @@ static void test_folds(void)
 		"start_kernel;serve;hash 3|start_kernel;walk;walk;walk 1|",
 		"equal stacks are merged, and names are demangled");
 	snapshot = stage_snapshot(&stage);
-	check_u64(snapshot->resolver.samples, 7, "samples");
+	check_u64(snapshot->resolver.samples, 7, "samples of all records");
 	check_u64(snapshot->resolver.user, 1, "samples in user code");
-	check_u64(snapshot->resolver.frames, 3 * 4 + 4 + 2 + 3, "frames");
-	check_u64(snapshot->resolver.stops[UNWIND_COMPLETE], 7, "complete");
-	check_u64(snapshot->total_weight, 7, "weight");
-	check_u64(snapshot->run->n_vcpus, 2, "vCPUs");
+	check_u64(snapshot->resolver.frames, 3 * 4 + 4 + 2 + 3, "frames of all samples");
+	check_u64(snapshot->resolver.stops[UNWIND_COMPLETE], 7, "samples with a complete walk");
+	check_u64(snapshot->total_weight, 7, "weight of all samples");
+	check_u64(snapshot->run->n_vcpus, 2, "vCPUs of the guest");
 	check_u64(snapshot->run->vcpus[0].user, 1, "user ticks of vCPU 0");
 	snapshot_destroy(snapshot);
 	stage_close(&stage);
@@ -63,7 +63,7 @@ static void test_weights(void)
 	stage_add_weight(&stage, SAMPLE_WEIGHT_TICK, VCPU_OFFLINE, "_start;main;loop");
 	check_folded(&stage, false, "_start;main;loop 1|start_kernel;serve;hash 20|", "ticks");
 	snapshot = stage_snapshot(&stage);
-	check_u64(snapshot->resolver.samples, 3, "samples");
+	check_u64(snapshot->resolver.samples, 3, "samples of different weights");
 	check_u64(snapshot->resolver.user, 1, "samples in user code");
 	check(snapshot->resolver.weight == 21 && snapshot->total_weight == 21, "%g ticks",
 	      snapshot->resolver.weight);
@@ -197,7 +197,7 @@ static void test_unknown(void)
 		"0xffffffff8100010f;0xffffffff81000210 1|0xffffffff8100010f;0xffffffff81000220 1|",
 		"with addresses unnamed frames differ");
 	snapshot = stage_snapshot(&stage);
-	check_u64(snapshot->resolver.frames_unknown, 4, "unknown frames");
+	check_u64(snapshot->resolver.frames_unknown, 4, "frames without a name");
 	check_u64(snapshot->resolver.samples_unknown, 2, "samples in unknown code");
 	check_u64(snapshot->resolver.unknown_causes[UNKNOWN_NO_SYMBOLS], 2,
 		  "cause: no symbols were given");
@@ -276,13 +276,15 @@ static void test_truncated(void)
 		strcat(deep, ";walk");
 	stage_add_chain(&stage, deep);
 	snapshot = stage_snapshot(&stage);
-	check_u64(snapshot->resolver.stops[UNWIND_CUT], 2, "stops: cut");
-	check_u64(snapshot->resolver.cuts[CUT_LIMIT], 1, "cuts: limit");
+	check_u64(snapshot->resolver.stops[UNWIND_CUT], 2,
+		  "walks that end because the stack is cut");
+	check_u64(snapshot->resolver.cuts[CUT_LIMIT], 1, "stacks that the limit cuts");
 	check_u64(snapshot->resolver.cuts[CUT_NOT_PRESENT], 1, "cuts: not present");
-	check_u64(snapshot->resolver.stops[UNWIND_LOOP], 1, "stops: loop");
-	check_u64(snapshot->resolver.stops[UNWIND_BAD], 1, "stops: bad");
+	check_u64(snapshot->resolver.stops[UNWIND_LOOP], 1, "walks that end in a loop");
+	check_u64(snapshot->resolver.stops[UNWIND_BAD], 1,
+		  "walks that end at a bad return address");
 	check_u64(snapshot->resolver.stops[UNWIND_TOO_DEEP], 0, "stops: too deep");
-	check_u64(snapshot->resolver.stops[UNWIND_COMPLETE], 1, "stops: complete");
+	check_u64(snapshot->resolver.stops[UNWIND_COMPLETE], 1, "walks that are complete");
 	strcat(deep, " 1\n");
 	text = folded(snapshot, false);
 	check(strstr(text, deep) && !strstr(text, "[truncated];walk"),
@@ -314,13 +316,13 @@ static void test_states(void)
 	check_folded(&stage, false, "start_kernel;copy 1|start_kernel;hash 2|start_kernel;walk 1|",
 		     "only vCPUs that run, want to run or wait for a lock are folded");
 	snapshot = stage_snapshot(&stage);
-	check_u64(snapshot->resolver.samples, 4, "samples");
+	check_u64(snapshot->resolver.samples, 4, "samples with a stack, in all states");
 	check_u64(snapshot->resolver.states[VCPU_LOCK_WAIT], 1, "waits for a lock");
 	check_u64(snapshot->run->vcpus[1].states[VCPU_LOCK_WAIT], 1, "waits for a lock, vCPU 1");
-	check_u64(snapshot->resolver.states[VCPU_OFFLINE], 1, "offline");
-	check_u64(snapshot->resolver.states[VCPU_BLOCKED], 1, "blocked");
-	check_u64(snapshot->resolver.states[VCPU_RUNNABLE], 1, "runnable");
-	check_u64(snapshot->resolver.states[VCPU_RUNNING], 2, "running");
+	check_u64(snapshot->resolver.states[VCPU_OFFLINE], 1, "vCPU ticks offline");
+	check_u64(snapshot->resolver.states[VCPU_BLOCKED], 1, "vCPU ticks blocked");
+	check_u64(snapshot->resolver.states[VCPU_RUNNABLE], 1, "vCPU ticks runnable");
+	check_u64(snapshot->resolver.states[VCPU_RUNNING], 2, "vCPU ticks running");
 	check_u64(snapshot->run->vcpus[1].states[VCPU_RUNNABLE], 1, "runnable, vCPU 1");
 	check_u64(snapshot->run->vcpus[0].states[VCPU_RUNNING], 2, "running, vCPU 0");
 	snapshot_destroy(snapshot);
@@ -360,7 +362,7 @@ static void test_bad_records(void)
 	stage_add(&stage, record);
 	resolver_add(stage.resolver, record->words, 0);
 	snapshot = stage_snapshot(&stage);
-	check_u64(snapshot->resolver.bad_records, 3, "refused");
+	check_u64(snapshot->resolver.bad_records, 3, "records that were refused");
 	check_u64(snapshot->resolver.samples, 0, "bad records give no samples");
 	check_u64(snapshot->n_nodes, 1, "bad records add no nodes but the root");
 	snapshot_destroy(snapshot);

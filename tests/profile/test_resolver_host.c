@@ -148,8 +148,8 @@ static void test_replay(uint32_t skipped)
 	guest_must(recorded_memory_open(&memory, &with.recorded));
 	stage_open_settings(&stage, with);
 	snapshot = replay(&stage, skipped);
-	check_u64(snapshot->resolver.bad_records, 0, "bad records");
-	check_u64(snapshot->resolver.samples, 1, "samples");
+	check_u64(snapshot->resolver.bad_records, 0, "records of the replay that are bad");
+	check_u64(snapshot->resolver.samples, 1, "samples of the replay");
 	if (skipped == RECORDING_TRACE)
 		check(!snapshot->run->exits, "without its notes there are no exits");
 	else

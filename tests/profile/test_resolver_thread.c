@@ -36,7 +36,8 @@ static void test_finish_drains(void)
 	snapshot = snapshot_take(stage.slot);
 	if (check(snapshot, "a last snapshot comes without a request")) {
 		check(snapshot->at_end, "the last snapshot is marked as the last");
-		check_u64(snapshot->resolver.samples, n, "samples");
+		check_u64(snapshot->resolver.samples, n,
+			  "samples of a ring that was filled many times");
 		check_u64(snapshot->run->ring_permille, 0, "the ring is empty at the end");
 		check_u64(snapshot->run->lag_ns, 0, "samples that are not live have no lag");
 		check_u64(snapshot->resolver.lag_ns, 0, "the counts have no lag either");
@@ -227,7 +228,8 @@ static void test_reset_while_running(void)
 		check(snapshot->resolver.samples <= n - before,
 		      "it has %" PRIu64 " samples, at most those that were left",
 		      snapshot->resolver.samples);
-		check_u64(snapshot->total_weight, snapshot->resolver.samples, "weight");
+		check_u64(snapshot->total_weight, snapshot->resolver.samples,
+			  "weight since the reset");
 		check_u64(snapshot->run->vcpus[0].states[VCPU_RUNNING], snapshot->resolver.samples,
 			  "ticks of vCPU 0");
 	}

@@ -52,7 +52,7 @@ static void test_chains(void)
 	size_t n;
 
 	must(sample_log_create(&log));
-	check_string(text_of(log), "", "empty");
+	check_string(text_of(log), "", "text of a new log");
 	add(log, 1, first, 3);
 	add(log, 2, second, 2);
 	add(log, 2, third, 2);
@@ -67,7 +67,7 @@ static void test_chains(void)
 	add(log, 4, second, 2);
 	check(strstr(text_of(log), " 4:20,10,"), "an old name that comes again");
 	sample_log_clear(log);
-	check_string(text_of(log), "", "cleared");
+	check_string(text_of(log), "", "text of a cleared log");
 	sample_log_destroy(log);
 }
 

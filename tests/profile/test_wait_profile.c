@@ -72,7 +72,7 @@ static void test_passes(void)
 	check(poll_at(101 * S + 2 * MS) && !poll_at(101 * S + 3 * MS),
 	      "a torn pass is not shown until it is whole");
 	check(!waits_is_torn(waits, 101 * S + 3 * MS), "a whole pass is not torn");
-	check_u64(turns, 5, "turns");
+	check_u64(turns, 5, "turns of three passes, one of them torn");
 	end();
 }
 

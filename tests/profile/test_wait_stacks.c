@@ -63,7 +63,7 @@ static void test_spinlocks(void)
 	lock = snapshot->waits->locks;
 	check(lock->kind == OS_LOCK_SPINLOCK && lock->now == 1,
 	      "only the last stop counts: %u wait", lock->now);
-	check_string(lock->name, "taken in fget", "where");
+	check_string(lock->name, "taken in fget", "name of a spinlock without an owner");
 	check(lock->certainty == OS_HOLDER_GUESS && lock->holder_pid == 11,
 	      "the only other vCPU in the kernel may hold it, though it has no CPU");
 	check(stack_is(&snapshot->waits->lock_tasks[0], "filp_close ksys_close") &&

@@ -33,7 +33,7 @@ static void check_cell(const struct column_context *context, enum column_id id,
 	size_t length = columns[id].entry(context, row, cell, sizeof(cell));
 
 	check_string(cell, expected, columns[id].name);
-	check_u64(length, strlen(cell), "length");
+	check_u64(length, strlen(cell), "length of a cell's text");
 }
 
 static void test_cells(void)
@@ -59,8 +59,8 @@ static void test_cells(void)
 	check_cell(&context, COLUMN_SYMBOL, &table.rows[1], "[.] _Z4workv");
 	check_cell(&context, COLUMN_SYMBOL, &table.rows[2], "[k] 0xab");
 	check_u64(columns[COLUMN_SYMBOL].entry(&context, &table.rows[0], cell, sizeof(cell)), 7,
-		  "cut");
-	check_string(cell, "[k] mai", "cut");
+		  "length of a cell that is cut");
+	check_string(cell, "[k] mai", "text of a cell that is cut");
 	functions_deinit(&table);
 	snapshot_destroy(snapshot);
 }

@@ -127,7 +127,7 @@ static void test_nodes(void)
 	snapshot->nodes = copy;
 	tree = stacks_tree(snapshot);
 	check_string(tree, "all 0/5\n main 0/5\n  f 0/3\n   g 2/3\n    h 1/1\n  g 2/2\n",
-		     "filtered");
+		     "the tree that a filter leaves");
 	check(!stacks_broken(snapshot), "the filtered tree is sound");
 	snapshot->nodes = kept;
 	free(tree);
@@ -197,7 +197,7 @@ static void test_many(void)
 		snprintf(name, sizeof(name), "many%u", i);
 		n += filter_matches(filter, frames, stacks_frame(frames, name));
 	}
-	check_u64(n, 500, "matches");
+	check_u64(n, 500, "names that the filter matches");
 	filter_destroy(filter);
 	filter_destroy(NULL);
 }

@@ -38,8 +38,8 @@ static void check_table(const char *const *stacks, const char *regex, bool addre
 	if (regex)
 		must(filter_create(regex, &filter));
 	must(functions_build(snapshot, filter, addresses, &table));
-	check_u64(table.n, n, "rows");
-	check_u64(table.whole.children_total, whole, "whole");
+	check_u64(table.n, n, "rows of the table of functions");
+	check_u64(table.whole.children_total, whole, "weight of the whole table");
 	check(table.whole.children_live == whole, "whole, live: %g", table.whole.children_live);
 	for (size_t i = 0; i < n; i++) {
 		const struct function_row *row = find(&table, expected[i].name, addresses);

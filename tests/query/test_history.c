@@ -57,7 +57,7 @@ static void test_moments(void)
 	check_u64(history_age_ns(history, 0), 2 * SECOND, "age of the oldest");
 	check_u64(history_find(history, 8), 1,
 		  "the first moment with that sequence number or a later one");
-	check_u64(history_find(history, 11), 3, "none");
+	check_u64(history_find(history, 11), 3, "moment of a sequence number that is to come");
 	must(history_get(history, 0, &back));
 	was = stacks_tree(before);
 	is = stacks_tree(back);
@@ -461,7 +461,7 @@ static void test_large(void)
 		if (i == HISTORY_MOMENTS)
 			full = history_memory_bytes(history);
 	}
-	check_u64(history_count(history), HISTORY_MOMENTS, "moments");
+	check_u64(history_count(history), HISTORY_MOMENTS, "moments of a full history");
 	check(history_memory_bytes(history) <= full, "the ring of moments does not grow: %zu, %zu",
 	      history_memory_bytes(history), full);
 	check(full < (40 << 20), "%.1f MiB", (double)full / 1048576);

@@ -17,7 +17,7 @@ static void test_rows(void)
 	struct instructions instructions = { 0 };
 
 	must(instructions_update(&instructions, annotation));
-	check_u64(instructions.n, 25, "rows");
+	check_u64(instructions.n, 25, "rows of the annotated function");
 	check_u64(instructions_find(&instructions, 0x11), 7, "the row of an address");
 	check_u64(instructions_find(&instructions, 0x13), 7,
 		  "an address inside an instruction finds its row");
@@ -71,7 +71,7 @@ static void test_text(void)
 	check_string(print(annotation, &instructions, 17, relative), "mov    %gs:0x28,%rcx",
 		     "an address in memory is no target");
 	check_string(print(annotation, &instructions, 17, absolute),
-		     "mov    rcx,qword ptr gs:[0x28]", "Intel's syntax");
+		     "mov    rcx,qword ptr gs:[0x28]", "an address in memory in Intel's syntax");
 	instructions_print_address(annotation, &instructions.rows[7], &relative, address);
 	check_string(address, "+0x11", "a row's distance");
 	instructions_print_address(annotation, &instructions.rows[7], &absolute, address);
@@ -92,7 +92,7 @@ static void test_mode(void)
 	annotation->size_bytes = annotation->n_bytes = sizeof(bytes);
 	must(instructions_update(&instructions, annotation));
 	check_string(print(annotation, &instructions, 0, format), "movabs $0xf8eb00000000,%rax",
-		     "64-bit code");
+		     "the bytes as an instruction of 64-bit code");
 	annotation->word_bytes = 4;
 	annotation->address = 0xc1000000;
 	annotation->version++;

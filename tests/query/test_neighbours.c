@@ -55,10 +55,10 @@ static void test_plain(void)
 
 	check_rows(&n.callers, "main 8, start 2, ", "callers of f");
 	check_rows(&n.callees, "f 5, g 3, h 2, ", "callees of f");
-	check_u64(n.focus.children_total, 10, "children");
-	check_u64(n.focus.self_total, 5, "self");
-	check_u64(n.recursive.children_total, 0, "not recursive");
-	check_u64(n.whole.children_total, 19, "whole");
+	check_u64(n.focus.children_total, 10, "children of f, which is called once in each stack");
+	check_u64(n.focus.self_total, 5, "self of f, which is called once in each stack");
+	check_u64(n.recursive.children_total, 0, "weight of stacks in which f occurs twice");
+	check_u64(n.whole.children_total, 19, "weight of all stacks, also those without f");
 	neighbours_deinit(&n);
 
 	n = build(stacks, NULL, "main");
@@ -76,9 +76,9 @@ static void test_recursion(void)
 
 	check_rows(&n.callers, "main 12, ", "callers: the outermost occurrence");
 	check_rows(&n.callees, "f 7, g 4, h 1, ", "callees: the innermost occurrence");
-	check_u64(n.focus.children_total, 12, "children");
-	check_u64(n.focus.self_total, 7, "self");
-	check_u64(n.recursive.children_total, 6, "recursive");
+	check_u64(n.focus.children_total, 12, "children of f, counted once in each stack");
+	check_u64(n.focus.self_total, 7, "self of f, which calls itself");
+	check_u64(n.recursive.children_total, 6, "weight of stacks in which f occurs twice");
 	neighbours_deinit(&n);
 }
 
@@ -89,8 +89,8 @@ static void test_filter(void)
 
 	check_rows(&n.callers, "main 3, b 1, ", "callers in process b");
 	check_rows(&n.callees, "g 3, f 1, ", "callees in process b");
-	check_u64(n.whole.children_total, 4, "whole");
-	check_u64(n.n_chains, 2, "chains");
+	check_u64(n.whole.children_total, 4, "weight of all stacks of process b");
+	check_u64(n.n_chains, 2, "chains to f in process b");
 	neighbours_deinit(&n);
 	n = build(stacks, NULL, "nowhere");
 	check_u64(n.callers.n + n.callees.n + n.n_chains, 0, "in no stack");

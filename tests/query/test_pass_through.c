@@ -20,7 +20,8 @@ static void check_folded(const char *const *stacks, size_t n, const char *expect
 	broken = stacks_broken(&folded);
 	check(!broken, "%s is sound: %s", what, broken ? broken : "yes");
 	check_u64(got, n, what);
-	check_u64(folded.nodes[0].children_total, snapshot->nodes[0].children_total, "weight");
+	check_u64(folded.nodes[0].children_total, snapshot->nodes[0].children_total,
+		  "weight of the folded tree");
 	text = stacks_tree(&folded);
 	check_string(text, expected, what);
 	free(text);
@@ -166,7 +167,7 @@ static void test_live(void)
 	text = stacks_tree(&folded);
 	check_string(text, "all 0/200100\n a 100/100100\n  b 100000/100000\n d 100000/100000\n",
 		     "0.1 % own time since start, but all of the live time");
-	check_u64(n, 0, "functions folded");
+	check_u64(n, 0, "functions that were folded away");
 	free(text);
 	pass_through_deinit(&folded);
 	snapshot_destroy(snapshot);

@@ -121,10 +121,11 @@ static void test_table(void)
 	text = print_table(&snapshot);
 	check(strstr(text, "web01 dom 5 PVH: steal 40.0 %, looks 100, pool 0 with 8 CPUs, 2 idle, "
 			   "weight 256, cap 0\n"),
-	      "the head");
-	check(strstr(text, "\n  60.0     0.0   0.00     512     0  db_[07\n"), "a neighbour");
+	      "the table's head has the guest's steal and its scheduling");
+	check(strstr(text, "\n  60.0     0.0   0.00     512     0  db_[07\n"),
+	      "a neighbour has its share, clean");
 	check(strstr(text, "\n   3    3    40.0        -  all       db_[07 60 %, dom0 40 %\n"),
-	      "a vCPU");
+	      "a vCPU has its CPU and who took it");
 	free(text);
 	strcpy(table.failure, "not allowed");
 	text = print_table(&snapshot);

@@ -60,7 +60,7 @@ static void test_lines(void)
 	check(memcmp(page_mirror_find(mirror, FRAME(7)), page, sizeof(page)) == 0,
 	      "a page keeps the lines that were applied");
 	check_u64(see(mirror, 8, page), 1ULL << 63 | 1, "a new page: all lines but zeros");
-	check_u64(count(mirror), 2, "pages");
+	check_u64(count(mirror), 2, "pages of the mirror");
 	check(page_mirror_remove(mirror, FRAME(7)) && !page_mirror_remove(mirror, FRAME(7)),
 	      "a page can be removed once");
 	check(!page_mirror_find(mirror, FRAME(7)) && page_mirror_find(mirror, FRAME(8)),

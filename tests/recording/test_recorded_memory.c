@@ -125,14 +125,14 @@ static void test_versions(void)
 
 	play_begin(&play);
 	check_u64(word_at(play.memory, DATA), UINT64_MAX, "no page is there before sample 1");
-	check_u64(play_next(&play), 10, "sample 1");
+	check_u64(play_next(&play), 10, "time of sample 1");
 	check_u64(word_at(play.memory, DATA), 1, "the word for sample 1 in the replay");
 	check_u64(word_at(play.memory, DATA + 0x1000), UINT64_MAX,
 		  "a page that was not read is not there");
-	check_u64(play_next(&play), 20, "sample 2");
+	check_u64(play_next(&play), 20, "time of sample 2");
 	check_u64(word_at(play.memory, DATA), 1,
 		  "the word for sample 2 in the replay: as it was seen last");
-	check_u64(play_next(&play), 30, "sample 3");
+	check_u64(play_next(&play), 30, "time of sample 3");
 	check_u64(word_at(play.memory, DATA), 3, "the word for sample 3 in the replay");
 	check_u64(play_next(&play), 40, "a poll follows sample 3");
 	check_u64(word_at(play.memory, DATA + 0x1000), 77, "the word for the poll in the replay");
@@ -181,7 +181,7 @@ static void test_changes_meanwhile(void)
 	check_u64(word_at(play.memory, DATA), UINT64_MAX, "the third read in the replay");
 	check_u64(word_at(play.memory, DATA), 4, "the fourth read in the replay");
 	check_u64(word_at(play.memory, DATA + 0x1000), 7, "another page in the replay");
-	check_u64(play_next(&play), 20, "next sample");
+	check_u64(play_next(&play), 20, "time of the sample after four reads");
 	check_u64(word_at(play.memory, DATA), 5, "the word for the next sample in the replay");
 	play_end(&play);
 
@@ -189,7 +189,7 @@ static void test_changes_meanwhile(void)
 	play_begin(&play);
 	play_next(&play);
 	check_u64(word_at(play.memory, DATA), 1, "a change is replayed once");
-	check_u64(play_next(&play), 20, "next sample");
+	check_u64(play_next(&play), 20, "time of the sample after one read");
 	check_u64(word_at(play.memory, DATA + 0x1000), 7,
 		  "a change that no read waited for is there for the next sample");
 	check_u64(word_at(play.memory, DATA), 5, "the changed word");
@@ -214,8 +214,9 @@ static void test_refused(void)
 
 	play_begin(&play);
 	for (uint64_t time_ns = 1; time_ns <= 4; time_ns++) {
-		check_u64(play_next(&play), time_ns, "sample");
-		check_u64(word_at(play.memory, DATA), time_ns == 2 ? 5 : UINT64_MAX, "its word");
+		check_u64(play_next(&play), time_ns, "time of the next sample");
+		check_u64(word_at(play.memory, DATA), time_ns == 2 ? 5 : UINT64_MAX,
+			  "word that Xen refuses but at sample 2");
 	}
 	play_end(&play);
 }
@@ -237,14 +238,15 @@ static void test_bulk(void)
 	made_unmap(made, root, TABLE + 0x5000, 0x3000);
 	recording_writer_watch(writer, made_memory(made));
 	there = memory_read_bulk(made_memory(made), root, TABLE + 8, live, size_bytes - 16);
-	check_u64(there, size_bytes - 16 - 0x3000, "live");
+	check_u64(there, size_bytes - 16 - 0x3000,
+		  "bytes around a hole that a bulk read finds live");
 	record_sample(writer, 1);
 	record_end(writer);
 
 	play_begin(&play);
 	play_next(&play);
 	check_u64(memory_read_bulk(play.memory, root, TABLE + 8, again, size_bytes - 16), there,
-		  "played");
+		  "bytes around a hole that a bulk read finds in the replay");
 	check(memcmp(live, again, size_bytes - 16) == 0, "the replay has every byte of the run");
 	play_end(&play);
 	free(live);
@@ -262,7 +264,8 @@ static void test_read_before(void)
 	made_put_u64(made, root, DATA, 9);
 	word_at(memory, DATA);
 	recording_writer_watch(writer, memory);
-	check(memory_read_u64(memory, root, DATA, &value), "read again");
+	check(memory_read_u64(memory, root, DATA, &value),
+	      "a word that was read before the recording is read again");
 	record_sample(writer, 1);
 	record_end(writer);
 	play_begin(&play);
@@ -326,7 +329,7 @@ static void test_size(void)
 		}
 	/* four levels of tables and the page, one line each; then 49 lines: the word begins as 0 */
 	check_u64(pages, 4 + 1 + 49, "pages and changes");
-	check_u64(all, 54 * (8 + 24 + 64), "bytes");
+	check_u64(all, 54 * (8 + 24 + 64), "bytes of notes of single lines");
 	recording_reader_close(reader);
 }
 
@@ -361,7 +364,8 @@ static void test_unread_changes(void)
 	}
 	record_end(writer);
 	/* tables of four levels, the page when it is new, and a line for each change */
-	check_u64(page_bytes(), 5 * (8 + 24) + 4 * 64 + 4096 + 99 * (8 + 24 + 64), "bytes");
+	check_u64(page_bytes(), 5 * (8 + 24) + 4 * 64 + 4096 + 99 * (8 + 24 + 64),
+		  "bytes of notes of lines that were read");
 }
 
 /* A line that is read for the first time long after its page was copied, and others meanwhile. */

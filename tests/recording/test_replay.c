@@ -226,8 +226,8 @@ static void test_whole(void)
 	snapshot = stage_play(&stage);
 	if (!check(snapshot && snapshot->at_end, "the replay has a last snapshot"))
 		return;
-	check_u64(weight_of(snapshot, "compress"), 50, "compress");
-	check_u64(weight_of(snapshot, "hash"), 130, "hash");
+	check_u64(weight_of(snapshot, "compress"), 50, "samples of compress() in the replay");
+	check_u64(weight_of(snapshot, "hash"), 130, "samples of hash() in the replay");
 	check_u64(snapshot->total_weight, 180, "samples in the profile: all");
 	check_u64(snapshot->resolver.bad_records, 0, "records that the resolver refused");
 	check_u64(snapshot->run->vcpus[1].states[VCPU_BLOCKED], 200, "vCPU 1 blocked");
@@ -441,7 +441,7 @@ static void test_notes(void)
 		ring_release(stage.ring);
 	}
 	check_string(order, "sPTsPs", "samples, Page, Time and Poll");
-	check_u64(counted_ticks(&stage), 3, "ticks");
+	check_u64(counted_ticks(&stage), 3, "ticks that the replay counts");
 	stage_close(&stage);
 }
 

@@ -407,7 +407,8 @@ static void test_per_cpu(void)
 	*word_at(table + 3 * 8) = distance;
 	per_cpu_learn(&cpus, 3, regs);
 	per_cpu_learn(&cpus, 4, regs);
-	check(!per_cpu_read_u64(&cpus, &copier, 3, variable, &value) && value == 1, "no table");
+	check(!per_cpu_read_u64(&cpus, &copier, 3, variable, &value) && value == 1,
+	      "a variable is not read while the table of CPUs is not known");
 	stacks.per_cpu_table = table;
 	stacks.runstate_per_cpu = variable;
 	control_set_linux_stacks(control, &stacks);

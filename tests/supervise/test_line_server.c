@@ -232,7 +232,7 @@ static void test_deaths(void)
 	check(find(good, 2, &answer) == LINE_KNOWN, "a new reader answers for the good file");
 	check(find(killer, 2, &answer) == LINE_OFF,
 	      "a file that killed the reader is not asked again");
-	check_u64(progress.n_bad, 2, "bad files");
+	check_u64(progress.n_bad, 2, "files that progress counts as bad");
 #ifndef SANITIZED
 	if (!emulator_lacks("limit of a program's memory")) {
 		check(find(greedy, 1, &answer) == LINE_OFF, "no lines of a file that needs 1 GiB");

@@ -93,7 +93,7 @@ static void test_whole(void)
 	for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++) {
 		_cleanup_free_ char *got = symbol_demangle_whole(whole[i].mangled);
 
-		check_string(got, whole[i].wanted, "whole");
+		check_string(got, whole[i].wanted, "name with all of its parts");
 	}
 }
 

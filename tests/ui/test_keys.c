@@ -46,8 +46,8 @@ static void test_table(void)
 {
 	for (size_t i = 0; i < n_all_views; i++)
 		test_view_keys(all_views[i]);
-	check(keys_find('Z', &top_ops).code == REQUEST_FREEZE, "Z freezes");
-	check(keys_find('z', &top_ops).code == REQUEST_RESET, "z resets");
+	check(keys_find('Z', &top_ops).code == REQUEST_FREEZE, "the key Z freezes the picture");
+	check(keys_find('z', &top_ops).code == REQUEST_RESET, "the key z resets the profile");
 	check(keys_find('+', &callers_ops).code == REQUEST_NONE,
 	      "+ does nothing in callers and callees");
 	check(keys_find(0, &top_ops).code == REQUEST_NONE, "code 0 is no key");

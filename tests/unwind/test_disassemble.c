@@ -45,7 +45,8 @@ static const char *intel(const char *bytes, size_t n, uint64_t address)
 
 static void test_text(void)
 {
-	check_string(att("\x48\x8b\x44\x24\x08", 5, 0), "mov    0x8(%rsp),%rax", "a load");
+	check_string(att("\x48\x8b\x44\x24\x08", 5, 0), "mov    0x8(%rsp),%rax",
+		     "a load in AT&T's syntax");
 	check_string(intel("\x48\x8b\x44\x24\x08", 5, 0), "mov    rax,qword ptr [rsp+0x8]",
 		     "a load in Intel's syntax");
 	check_string(att("\x74\x10", 2, 0x1000), "je     0x1012", "a branch, with GNU's name");
@@ -53,7 +54,7 @@ static void test_text(void)
 	check_string(att("\x0f\xb6\xc0", 3, 0), "movzbl %al,%eax",
 		     "movzbl has both sizes in its name");
 	check_string(att("\x48\x98", 2, 0), "cltq", "AT&T's own name");
-	check_string(intel("\x48\x98", 2, 0), "cdqe", "Intel's");
+	check_string(intel("\x48\x98", 2, 0), "cdqe", "the instruction by Intel's own name");
 	check_string(att("\xd1\xe8", 2, 0), "shr    %eax", "a shift by one");
 	check_string(att("\xf0\xff\x08", 3, 0), "lock decl (%rax)", "a prefix stays in front");
 	check_string(att("\x0f\x1f\x44\x00\x00", 5, 0), "nopl   (%rax,%rax,1)", "a long nop");
@@ -74,7 +75,8 @@ static void test_text_32(void)
 	check_string(att32("\x8b\x45\xfc", 3, 0), "mov    -0x4(%ebp),%eax", "registers of 32 bits");
 	check_string(att32("\x8b\x1d\x10\0\0\0", 6, 0), "mov    0x10,%ebx",
 		     "nothing is relative to the instruction");
-	check_string(att32("\xe8\xfb\xff\xff\xff", 5, 0xc1000000), "call   0xc1000000", "a call");
+	check_string(att32("\xe8\xfb\xff\xff\xff", 5, 0xc1000000), "call   0xc1000000",
+		     "a call to an address of 32 bits");
 }
 
 static struct code_step step_of(const char *bytes, size_t n, uint64_t address, uint8_t word_bytes)

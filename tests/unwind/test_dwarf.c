@@ -82,16 +82,16 @@ static void test_expressions(void)
 	check(step("zR", cfa, sizeof(cfa), &cursor) == STEP_CALLER,
 	      "a CFA by an expression leads to the caller");
 	check_u64(cursor.regs[REG_RSP], 0x7030, "a step by libunwind: rsp is the CFA");
-	check_u64(cursor.regs[REG_RIP], 0xa05, "return address");
+	check_u64(cursor.regs[REG_RIP], 0xa05, "return address below the CFA");
 	check(!(cursor.known >> REG_RDX & 1) && (cursor.known >> REG_R15 & 1),
 	      "only what functions preserve is known");
 	start_at(&cursor, 4);
 	check(step("zR", rbp, sizeof(rbp), &cursor) == STEP_CALLER,
 	      "rbp by an expression leads to the caller");
-	check_u64(cursor.regs[REG_RBP], 0xa09, "rbp");
+	check_u64(cursor.regs[REG_RBP], 0xa09, "rbp that an expression leads to");
 	start_at(&cursor, 4);
 	check(step("zR", value, sizeof(value), &cursor) == STEP_CALLER, "rbx is an expression");
-	check_u64(cursor.regs[REG_RBX], 0x7048, "rbx");
+	check_u64(cursor.regs[REG_RBX], 0x7048, "rbx that is an expression's value");
 	start_at(&cursor, 0x20);
 	check(step("zR", rip, sizeof(rip), &cursor) == STEP_CALLER, "rip in an expression");
 	check_u64(cursor.regs[REG_RIP], 0xa02, "rip in an expression has the guest's low bits: 0");
@@ -109,8 +109,8 @@ static void test_registers(void)
 	start_at(&cursor, 4);
 	check(step("zR", rdx, sizeof(rdx), &cursor) == STEP_CALLER,
 	      "a return address in rdx leads to the caller");
-	check_u64(cursor.regs[REG_RIP], 0xdddd, "return address");
-	check_u64(cursor.regs[REG_RSP], 0x7010, "rsp");
+	check_u64(cursor.regs[REG_RIP], 0xdddd, "return address that was in rdx");
+	check_u64(cursor.regs[REG_RSP], 0x7010, "rsp of the caller whose return address is in rdx");
 	start_at(&cursor, 4);
 	cursor.known &= ~(1U << REG_RDX);
 	check(step("zR", rdx, sizeof(rdx), &cursor) == STEP_BAD, "rdx is not known");
@@ -130,10 +130,10 @@ static void test_signal(void)
 	start_at(&cursor, 4);
 	check(step("zRS", program, sizeof(program), &cursor) == STEP_CALLER,
 	      "a signal frame leads to the caller");
-	check_u64(cursor.regs[REG_RSP], 0xa10, "rsp");
-	check_u64(cursor.regs[REG_RIP], 0xa11, "rip");
-	check_u64(cursor.regs[REG_RDX], 0xa04, "rdx");
-	check_u64(cursor.regs[REG_RBP], 0xa05, "rbp");
+	check_u64(cursor.regs[REG_RSP], 0xa10, "rsp that a signal frame saved");
+	check_u64(cursor.regs[REG_RIP], 0xa11, "rip that a signal frame saved");
+	check_u64(cursor.regs[REG_RDX], 0xa04, "rdx that a signal frame saved");
+	check_u64(cursor.regs[REG_RBP], 0xa05, "rbp that a signal frame saved");
 	check(cursor.interrupted, "the code below a signal frame counts as interrupted");
 	check(cursor.known >> REG_RDX & 1, "all registers are known after a signal frame");
 }

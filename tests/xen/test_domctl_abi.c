@@ -312,8 +312,8 @@ static void test_domains(const char *name)
 {
 	struct guest_info info = { .domid = 0 };
 
-	check_string(list_text(), few_text(), "the domains");
-	check_string(find_text("5", &info), "", "domain 5");
+	check_string(list_text(), few_text(), "list of the domains");
+	check_string(find_text("5", &info), "", "error at the look at domain 5");
 	check(info.n_vcpus == N_VCPUS && info.memory_kib == 4 * 1005 &&
 		      strcmp(info.uuid, "05050505-0505-0505-0505-050505050505") == 0,
 	      "%s: %u vCPUs, %" PRIu64 " KiB, UUID %s", name, info.n_vcpus, info.memory_kib,
@@ -502,14 +502,14 @@ static void test_assumed(void)
 	struct xtop_error *error;
 
 	xen_boot(&newer);
-	check(!xen_assume("4.22"), "--xen-abi=4.22");
+	check(!xen_assume("4.22"), "--xen-abi=4.22 is accepted for a newer Xen");
 	check_string(list_text(), few_text(), "a newer Xen, taken for 4.22");
 	test_stop("a newer Xen, taken for 4.22");
 	xen_boot(&odd);
-	check(!xen_assume("4.14"), "--xen-abi=4.14");
+	check(!xen_assume("4.14"), "--xen-abi=4.14 is accepted for a Xen with odd layouts");
 	check_string(list_text(), few_text(), "layouts of 4.14");
 	xen_boot(&releases[3]);
-	check(!xen_assume("4.14"), "--xen-abi=4.14");
+	check(!xen_assume("4.14"), "--xen-abi=4.14 is accepted for a known Xen");
 	check_string(list_text(), few_text(), "--xen-abi does not change a known Xen");
 	error = xen_assume("4.13");
 	check_string(error ? error_message(error) : "",
@@ -519,7 +519,7 @@ static void test_assumed(void)
 	xen_boot(&releases[3]);
 	xen.refuse = true;
 	check_string(list_text(), "this domain may not look into others: run xtop in dom0",
-		     "not dom0");
+		     "error in a domain other than dom0");
 }
 
 /* A layout that is not known for certain would give wrong registers, and no message. */
@@ -534,7 +534,8 @@ static void test_width(void)
 	xen.refuse_width = true;
 	error = xen_find_unnamed("12", &info);
 	check_string(error ? error_message(error) : "",
-		     "Xen does not tell whether domain 12 has a 32-bit kernel", "no answer");
+		     "Xen does not tell whether domain 12 has a 32-bit kernel",
+		     "error if Xen does not tell a kernel's width");
 	error_destroy(error);
 	check(!xen_find_unnamed("5", &info), "Xen is not asked for a PVH guest's kernel width");
 }

@@ -141,7 +141,7 @@ static void test_path(struct fixture *fixture)
 	file = made_file(made, "/srv/work.py", fixture->content, 2 * PAGE + 5);
 	check_u64(guest_file_read_path(guest, task, "/srv/work.py", fixture->buffer, 8 * PAGE),
 		  2 * PAGE + 5, "a file is read up to its end");
-	check(memcmp(fixture->buffer, fixture->content, 2 * PAGE + 5) == 0, "its bytes");
+	check(memcmp(fixture->buffer, fixture->content, 2 * PAGE + 5) == 0, "a file has its bytes");
 	check_u64(guest_file_read_path(guest, task, "/srv/work.py", fixture->buffer, PAGE + 1),
 		  PAGE + 1, "no more is read than was asked for");
 	made_cache_entry(made, made_inode_of(made, file), 1, 0);

@@ -15,7 +15,7 @@ static struct path_name name;
 static void check_path(uint64_t file, const char *path, bool deleted)
 {
 	check(path_read(&made->guest, file, &name), "%s can be read", path);
-	check_string(name.path, path, "path");
+	check_string(name.path, path, "path that the kernel's names give");
 	check(name.deleted == deleted, "deleted: %d", name.deleted);
 }
 
