@@ -150,7 +150,7 @@ static bool folded_gather(struct folded *folded, size_t first, size_t n)
 
 		for (uint32_t child = parent + 1; child < nodes[parent].end;
 		     child = nodes[child].end)
-			if (nodes[child].children_total && !folded_push_node(folded, child))
+			if (snapshot_node_counts(&nodes[child]) && !folded_push_node(folded, child))
 				return false;
 	}
 	qsort_r(folded->gathered + from, folded->n_gathered - from, sizeof(*folded->gathered),

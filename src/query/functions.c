@@ -114,7 +114,7 @@ static void functions_run(struct functions_pass *pass, const struct snapshot_nod
 		uint32_t row;
 
 		next = i + 1;
-		if (!node->children_total) { /* nothing below has weight either */
+		if (!snapshot_node_counts(node)) {
 			next = node->end;
 			continue;
 		}

@@ -141,7 +141,7 @@ static bool processes_enter(struct processes_pass *pass, const struct snapshot *
 		is_owner = entered && entered->kind == OWNER_THREAD && owner->process != FRAME_NONE;
 		owner->thread = is_owner ? node->frame : FRAME_NONE;
 	}
-	return !is_owner || !node->children_total ||
+	return !is_owner || !snapshot_node_counts(node) ||
 	       processes_add(pass, node, entered, owner->process);
 }
 
@@ -155,7 +155,7 @@ static bool processes_collect(const struct snapshot *snapshot, struct processes_
 
 		if (node->depth <= 2 && !processes_enter(pass, snapshot, node, &owner))
 			return false;
-		if (!node->self_total)
+		if (!snapshot_node_counts_self(node))
 			continue;
 		unknown = processes_is_unknown(pass, snapshot, node->frame);
 		processes_add_self(pass, owner.process, node, unknown);
@@ -294,15 +294,15 @@ static bool modules_collect(const struct snapshot *snapshot, struct modules_pass
 		const struct snapshot_node *node = &snapshot->nodes[i];
 		const struct module_frame *frame = &pass->frames[node->frame];
 
-		next = node->children_total ? i + 1 : node->end; /* nothing below has weight */
-		if (!node->children_total)
+		next = snapshot_node_counts(node) ? i + 1 : node->end;
+		if (!snapshot_node_counts(node))
 			continue;
 		if (!frame->row && !modules_ask(pass, snapshot, node->frame))
 			return false;
 		if (frame->row == NO_ROW)
 			continue;
 		assert(pass->groups.rows && pass->until); /* there is at least this row */
-		if (node->self_total)
+		if (snapshot_node_counts_self(node))
 			group_add_self(&pass->groups.rows[frame->row - 1], node, frame->unknown);
 		if (i < pass->until[frame->row - 1])
 			continue;

@@ -88,7 +88,8 @@ struct xtop_error *hypercalls_build(const struct snapshot *snapshot, bool totals
 	for (size_t i = 1; i < snapshot->n_nodes && !failed; i++) {
 		const struct snapshot_node *node = &snapshot->nodes[i];
 
-		if (node->self_total && frames_get(snapshot->frames, node->frame)->hypercall)
+		if (snapshot_node_counts_self(node) &&
+		    frames_get(snapshot->frames, node->frame)->hypercall)
 			failed = !hypercalls_add_node(&pass, snapshot, node);
 	}
 	hash_table_deinit(&pass.index);

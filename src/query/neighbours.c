@@ -188,14 +188,14 @@ static void neighbours_visit(struct neighbours_pass *pass, uint32_t index)
 	path->key = hash_word(path->key, (uint64_t)frame + 1);
 	path->unknown |= !pass->addresses && frames_get(pass->snapshot->frames, frame)->unknown;
 	if (frame == pass->focus) {
-		if (node->children_total && !path->occurrences)
+		if (snapshot_node_counts(node) && !path->occurrences)
 			neighbours_add_caller(pass, node);
 		path->callee = frame;
 		path->occurrences++;
 	} else if (path->callee == pass->focus) {
 		path->callee = frame;
 	}
-	if (!path->occurrences || !node->self_total)
+	if (!path->occurrences || !snapshot_node_counts_self(node))
 		return;
 	neighbours_add_callee(pass, node, path);
 	neighbours_add_chain(pass, node, index, path);

@@ -112,7 +112,7 @@ static void selection_weigh(const struct selection *selection, const struct snap
 		if (selection->filter &&
 		    !filter_walk_passes(selection->filter, from, &open.filter, i))
 			counts = false;
-		if (counts && classes && node->self_total)
+		if (counts && classes && snapshot_node_counts_self(node))
 			counts = !waits_site_of(from, classes, i).idle;
 		to[i] = *node;
 		to[i].self_live = to[i].children_live = counts ? node->self_live : 0;

@@ -77,7 +77,7 @@ static bool waits_add_node(struct waits_pass *pass, uint32_t index)
 	struct waits_row row = { 0 }, *found;
 	size_t n;
 
-	if (!node->self_total || !node->depth || node->depth > SNAPSHOT_MAX_DEPTH)
+	if (!snapshot_node_counts_self(node) || !node->depth || node->depth > SNAPSHOT_MAX_DEPTH)
 		return true;
 	n = waits_stack(snapshot, index, stack);
 	row.process = frames_is_process(snapshot->frames, stack[0]) ? stack[0] : FRAME_NONE;
@@ -114,7 +114,7 @@ static void waits_move_to_site(const struct snapshot *from, const struct wait_cl
 	const struct snapshot_node *node = &from->nodes[index];
 	uint32_t at = index;
 
-	if (node->self_total)
+	if (snapshot_node_counts_self(node))
 		at = waits_node_of(from, index, waits_site_of(from, classes, index).frame);
 	to[at].self_live += node->self_live;
 	to[at].self_ticks += node->self_ticks;

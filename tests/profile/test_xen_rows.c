@@ -11,6 +11,8 @@
 #include "tests/support/tap.h"
 #include "xtop/export/export.h"
 #include "xtop/profile/profile.h"
+#include "xtop/query/functions.h"
+#include "xtop/query/neighbours.h"
 
 #define SPAN_NS 1000000000ULL
 
@@ -92,6 +94,27 @@ static void check_tree(const struct snapshot *snapshot)
 	free(sums);
 }
 
+/* A function that exits has the row below it in every table, however few samples it has. */
+static void check_tables(const struct snapshot *snapshot)
+{
+	struct function_table functions;
+	struct neighbours neighbours;
+	double row = 0, callee = 0;
+
+	must(functions_build(snapshot, NULL, false, &functions));
+	for (size_t i = 0; i < functions.n; i++)
+		if (functions.rows[i].frame == xen)
+			row = functions.rows[i].weights.children_ticks;
+	check(fabs(row - 1) < 1e-6, "the functions' row [xen] has %g ticks", row);
+	functions_deinit(&functions);
+	must(neighbours_build(snapshot, NULL, false, alpha, &neighbours));
+	for (size_t i = 0; i < neighbours.callees.n; i++)
+		if (neighbours.callees.rows[i].frame == xen)
+			callee = neighbours.callees.rows[i].weights.children_ticks;
+	check(fabs(callee - 1) < 1e-6, "alpha's callee [xen] has %g ticks", callee);
+	neighbours_deinit(&neighbours);
+}
+
 int main(void)
 {
 	const char *quarter = "alpha 45|alpha;[xen];[exit CPUID] 12|alpha;[xen];[exit HLT] 3|"
@@ -128,6 +151,11 @@ int main(void)
 		   "beta;alpha;[xen];[exit CPUID] 32|beta;alpha;[xen];[exit HLT] 8|",
 		   "no function has more in Xen than in all");
 	check_tree(snapshot);
+	snapshot_destroy(snapshot);
+
+	/* No row has the time of a sample. */
+	snapshot = make((double)SPAN_NS, 0.01e9, 100);
+	check_tables(snapshot);
 	snapshot_destroy(snapshot);
 
 	snapshot = make(0, 0, 100);

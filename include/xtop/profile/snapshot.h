@@ -51,6 +51,21 @@ struct snapshot_node {
 	uint64_t self_total, children_total;   /* the number of samples since start or reset */
 };
 
+/*
+ * Whether NODE, or a node below it, counts for anything. A sample may weigh nothing, and time in
+ * Xen (xen_rows.h) may be less than that of one sample.
+ */
+static inline bool snapshot_node_counts(const struct snapshot_node *node)
+{
+	return node->children_total || node->children_ticks > 0;
+}
+
+/* Whether NODE itself does. */
+static inline bool snapshot_node_counts_self(const struct snapshot_node *node)
+{
+	return node->self_total || node->self_ticks > 0;
+}
+
 /* Why nobody could name the function that an address lies in. */
 enum unknown_cause {
 	UNKNOWN_NO_SYMBOLS,  /* the file, module or kernel has no symbols, or -k gave none */

@@ -97,8 +97,8 @@ static void baseline_drop_idle(struct view_baseline *baseline)
 	for (size_t i = 0; i < baseline->now.n; i++) {
 		const struct function_row *now = &baseline->now.rows[i];
 
-		if (now->weights.self_total ||
-		    (now->base && baseline->base.rows[now->base - 1].weights.self_total))
+		if (now->weights.self_ticks > 0 ||
+		    (now->base && baseline->base.rows[now->base - 1].weights.self_ticks > 0))
 			baseline->now.rows[n++] = *now;
 	}
 	baseline->now.n = n;
