@@ -467,7 +467,7 @@ static void exits_draw_summary(const struct view_exits *exits, const struct ui_m
 		canvas_put(canvas, row, at, canvas_columns(canvas) - at, STYLE_NOTICE,
 			   " · " EXITS_NONE);
 	else if (table->lost)
-		canvas_printf(canvas, row, at, STYLE_NOTICE, ", of what was seen · %s records lost",
+		canvas_printf(canvas, row, at, STYLE_NOTICE, ", of what was seen · %s lost",
 			      format_count(table->lost, lost));
 	else
 		canvas_printf(canvas, row, at, STYLE_DIM, " · %s records, none lost%s",
