@@ -76,9 +76,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 		table.size_bytes = fuzz_u16(&fuzz) % MAX_TABLE_BYTES;
 		table.bytes = copy = fuzz_copy(&fuzz, table.size_bytes);
 	} else {
-		table.size_bytes = make_go((enum make_go_layout)layout, VCPU_USER_CODE, 1, functions,
-					   sizeof(functions) / sizeof(functions[0]), made,
-					   sizeof(made));
+		table.size_bytes = make_go(
+			&(struct make_go_program){ (enum make_go_layout)layout, VCPU_USER_CODE, 1,
+						   functions,
+						   sizeof(functions) / sizeof(functions[0]) },
+			made, sizeof(made));
 		copy = malloc(table.size_bytes);
 		memcpy(copy, made, table.size_bytes);
 		if (vcpu.vcpu.regs.arch == ARCH_ARM64)

@@ -53,28 +53,23 @@ static struct file {
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* Adds a section of SIZE_BYTES at ADDRESS, and a segment of the same. */
-static void add(struct elf_image *image, uint32_t name, uint32_t type, uint32_t flags,
-		uint64_t address, const void *bytes, size_t size_bytes)
+/* Adds a section that has NAME and BYTES, and SEGMENT, which has its place and size. */
+static void add(struct elf_image *image, uint32_t name, Elf64_Phdr segment, const void *bytes)
 {
 	unsigned number = elf_image_section(
 		image,
 		(Elf64_Shdr){ .sh_name = name,
-			      .sh_type = type == PT_NOTE ? SHT_NOTE : SHT_PROGBITS,
-			      .sh_flags = SHF_ALLOC | (flags & PF_X ? SHF_EXECINSTR : 0),
-			      .sh_addr = address,
-			      .sh_size = size_bytes,
+			      .sh_type = segment.p_type == PT_NOTE ? SHT_NOTE : SHT_PROGBITS,
+			      .sh_flags = SHF_ALLOC | (segment.p_flags & PF_X ? SHF_EXECINSTR : 0),
+			      .sh_addr = segment.p_vaddr,
+			      .sh_size = segment.p_filesz,
 			      .sh_addralign = 8 },
 		bytes);
 
-	image->segments[image->header.e_phnum++] =
-		(Elf64_Phdr){ .p_type = type,
-			      .p_flags = flags,
-			      .p_offset = image->sections[number].sh_offset,
-			      .p_vaddr = address,
-			      .p_filesz = size_bytes,
-			      .p_memsz = size_bytes,
-			      .p_align = 8 };
+	segment.p_offset = image->sections[number].sh_offset;
+	segment.p_memsz = segment.p_filesz;
+	segment.p_align = 8;
+	image->segments[image->header.e_phnum++] = segment;
 }
 
 /* Go's own note comes first. */
@@ -108,14 +103,29 @@ static void make_file(struct file *file, unsigned flags)
 		memcpy(code + CODE_STACKS, stacks_pie, sizeof(stacks_pie) - 1);
 	else
 		memcpy(code + CODE_STACKS, stacks_fixed, sizeof(stacks_fixed) - 1);
-	n = make_go((enum make_go_layout)(flags & FLAG_LAYOUT), TEXT, flags & FLAG_TELL_TEXT,
-		    functions, sizeof(functions) / sizeof(*functions), table + FILLER_BYTES,
-		    sizeof(table) - FILLER_BYTES);
+	n = make_go(&(struct make_go_program){ (enum make_go_layout)(flags & FLAG_LAYOUT), TEXT,
+					       flags & FLAG_TELL_TEXT, functions,
+					       sizeof(functions) / sizeof(*functions) },
+		    table + FILLER_BYTES, sizeof(table) - FILLER_BYTES);
 	image.header.e_entry = TEXT;
-	add(&image, 7, PT_NOTE, PF_R, TEXT - 0x100, &notes, sizeof(notes));
-	add(&image, 1, PT_LOAD, PF_R | PF_X, TEXT, code, sizeof(code));
-	add(&image, flags & FLAG_PIE ? 35 : 24, PT_LOAD, PF_R, TEXT + 0x1000, table,
-	    FILLER_BYTES + n);
+	add(&image, 7,
+	    (Elf64_Phdr){ .p_type = PT_NOTE,
+			  .p_flags = PF_R,
+			  .p_vaddr = TEXT - 0x100,
+			  .p_filesz = sizeof(notes) },
+	    &notes);
+	add(&image, 1,
+	    (Elf64_Phdr){ .p_type = PT_LOAD,
+			  .p_flags = PF_R | PF_X,
+			  .p_vaddr = TEXT,
+			  .p_filesz = sizeof(code) },
+	    code);
+	add(&image, flags & FLAG_PIE ? 35 : 24,
+	    (Elf64_Phdr){ .p_type = PT_LOAD,
+			  .p_flags = PF_R,
+			  .p_vaddr = TEXT + 0x1000,
+			  .p_filesz = FILLER_BYTES + n },
+	    table);
 	image.sections[3].sh_offset += FILLER_BYTES;
 	image.sections[3].sh_addr += FILLER_BYTES;
 	image.sections[3].sh_size = n;

@@ -293,8 +293,10 @@ static void put_what(struct inside *inside, const char *what)
 	else if (strcmp(what, "members") == 0)
 		inside_add_members(inside);
 	else if (strcmp(what, "chain") == 0 && inside->dump)
-		inside_read_chain(inside->dump, &inside->kernel, inside->space, &inside->regs,
-				  inside->user, add_line, inside);
+		inside_read_chain(&(struct inside_vcpu){ inside->dump, &inside->kernel,
+							 inside->space, &inside->regs,
+							 inside->user },
+				  add_line, inside);
 	else if (strcmp(what, "build-id") == 0)
 		inside_add_build_ids(inside);
 	else if (strcmp(what, "task") == 0)

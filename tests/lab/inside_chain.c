@@ -125,19 +125,18 @@ static void chain_put(struct linux_kernel *kernel, const struct space *space,
 	tasks_destroy(finder.tasks);
 }
 
-void inside_read_chain(const char *memory, struct linux_kernel *kernel, struct space *space,
-		       const struct registers *regs, bool user,
-		       void (*put)(void *context, const char *line), void *context)
+void inside_read_chain(const struct inside_vcpu *vcpu, void (*put)(void *context, const char *line),
+		       void *context)
 {
-	const struct linux_stacks stacks = stack_layout_build(&kernel->guest, regs);
-	int fd = open(memory, O_RDONLY | O_CLOEXEC);
+	const struct linux_stacks stacks = stack_layout_build(&vcpu->kernel->guest, vcpu->regs);
+	int fd = open(vcpu->memory, O_RDONLY | O_CLOEXEC);
 	const struct mapper mapper = { chain_map, chain_unmap, &fd };
 	static struct chain_line line;
 
 	if (fd < 0)
-		must_or_die(error_create_errno(errno, "cannot open %s", memory));
-	chain_copy(&mapper, &stacks, regs, user);
-	chain_put(kernel, space, &line);
+		must_or_die(error_create_errno(errno, "cannot open %s", vcpu->memory));
+	chain_copy(&mapper, &stacks, vcpu->regs, vcpu->user);
+	chain_put(vcpu->kernel, vcpu->space, &line);
 	put(context, line.text);
 	close(fd);
 }

@@ -55,14 +55,23 @@ static void check_walk(struct memory_guest *guest, unsigned levels, uint64_t add
 	      what, address, levels, got, got_frame, result, frame);
 }
 
+/* What a walk is expected to answer. */
+struct answer {
+	enum walk_result result;
+	uint64_t frame;
+	uint64_t rest_bytes; /* only check_32() looks at it */
+};
+#define LEAF(result, frame)               ((struct answer){ result, frame, 0 })
+#define ANSWER(result, frame, rest_bytes) ((struct answer){ result, frame, rest_bytes })
+
 /* Puts the leaf ENTRY for ADDRESS at LEVEL into a new guest, and checks the walk. */
 static void check_leaf(unsigned levels, unsigned level, uint64_t address, uint64_t entry,
-		       enum walk_result result, uint64_t frame, const char *what)
+		       struct answer want, const char *what)
 {
 	struct memory_guest *guest = memory_guest_create(1);
 
 	*memory_guest_entry(guest, guest->regs[0].cr3, levels, level, address) = entry;
-	check_walk(guest, levels, address, result, frame, what);
+	check_walk(guest, levels, address, want.result, want.frame, what);
 	memory_guest_destroy(guest);
 }
 
@@ -74,35 +83,38 @@ static void check_leaf(unsigned levels, unsigned level, uint64_t address, uint64
 static void test_sizes(void)
 {
 	for (unsigned levels = 4; levels <= 5; levels++) {
-		check_leaf(levels, 1, KERNEL, 0x1234567ULL << 12 | PTE_P, WALK_OK, 0x1234567,
+		check_leaf(levels, 1, KERNEL, 0x1234567ULL << 12 | PTE_P, LEAF(WALK_OK, 0x1234567),
 			   "4 KiB");
-		check_leaf(levels, 2, KERNEL, 0x1234600ULL << 12 | PTE_PS | PTE_P, WALK_OK,
-			   0x1234634, "2 MiB");
-		check_leaf(levels, 3, KERNEL, 0x1240000ULL << 12 | PTE_PS | PTE_P, WALK_OK,
-			   0x1241234, "1 GiB");
-		check_leaf(levels, 1, USER, 7ULL << 12 | PTE_P, WALK_OK, 7, "user");
+		check_leaf(levels, 2, KERNEL, 0x1234600ULL << 12 | PTE_PS | PTE_P,
+			   LEAF(WALK_OK, 0x1234634), "2 MiB");
+		check_leaf(levels, 3, KERNEL, 0x1240000ULL << 12 | PTE_PS | PTE_P,
+			   LEAF(WALK_OK, 0x1241234), "1 GiB");
+		check_leaf(levels, 1, USER, 7ULL << 12 | PTE_P, LEAF(WALK_OK, 7), "user");
 	}
-	check_leaf(5, 1, LA57_USER, 9ULL << 12 | PTE_P, WALK_OK, 9, "user, 57 bits");
-	check_leaf(4, 1, 0, 9ULL << 12 | PTE_P, WALK_OK, 9, "address 0");
-	check_leaf(4, 1, UINT64_MAX, 9ULL << 12 | PTE_P, WALK_OK, 9, "last address");
+	check_leaf(5, 1, LA57_USER, 9ULL << 12 | PTE_P, LEAF(WALK_OK, 9), "user, 57 bits");
+	check_leaf(4, 1, 0, 9ULL << 12 | PTE_P, LEAF(WALK_OK, 9), "address 0");
+	check_leaf(4, 1, UINT64_MAX, 9ULL << 12 | PTE_P, LEAF(WALK_OK, 9), "last address");
 }
 
 static void test_bits_that_are_no_address(void)
 {
 	const uint64_t free_bits = 0x7ffULL << 52 | 0xe00 | 0x7e; /* 52..62, 9..11, and 1..6 */
 
-	check_leaf(4, 1, KERNEL, 5ULL << 12 | PTE_NX | free_bits | PTE_P, WALK_OK, 5,
+	check_leaf(4, 1, KERNEL, 5ULL << 12 | PTE_NX | free_bits | PTE_P, LEAF(WALK_OK, 5),
 		   "4 KiB, NX and free bits");
-	check_leaf(4, 2, KERNEL, 0x600ULL << 12 | PTE_NX | free_bits | PTE_PS | PTE_P, WALK_OK,
-		   0x634, "2 MiB, NX and free bits");
-	check_leaf(4, 2, KERNEL, 0x600ULL << 12 | PTE_PAT_LARGE | PTE_PS | PTE_P, WALK_OK, 0x634,
-		   "2 MiB, PAT");
-	check_leaf(4, 3, KERNEL, 0x40000ULL << 12 | PTE_PAT_LARGE | PTE_PS | PTE_P, WALK_OK,
-		   0x41234, "1 GiB, PAT");
-	check_leaf(4, 1, KERNEL, 5ULL << 12 | PTE_PS | PTE_P, WALK_OK, 5, "4 KiB, bit 7 is PAT");
-	check_leaf(4, 1, KERNEL, FRAME_MAX << 12 | PTE_P, WALK_OK, FRAME_MAX, "the highest frame");
-	check_leaf(4, 3, KERNEL, FRAME_MAX << 12 | PTE_PS | PTE_P, WALK_OK,
-		   (FRAME_MAX & ~0x3ffffULL) | 0x1234, "1 GiB with all reserved bits");
+	check_leaf(4, 2, KERNEL, 0x600ULL << 12 | PTE_NX | free_bits | PTE_PS | PTE_P,
+		   LEAF(WALK_OK, 0x634), "2 MiB, NX and free bits");
+	check_leaf(4, 2, KERNEL, 0x600ULL << 12 | PTE_PAT_LARGE | PTE_PS | PTE_P,
+		   LEAF(WALK_OK, 0x634), "2 MiB, PAT");
+	check_leaf(4, 3, KERNEL, 0x40000ULL << 12 | PTE_PAT_LARGE | PTE_PS | PTE_P,
+		   LEAF(WALK_OK, 0x41234), "1 GiB, PAT");
+	check_leaf(4, 1, KERNEL, 5ULL << 12 | PTE_PS | PTE_P, LEAF(WALK_OK, 5),
+		   "4 KiB, bit 7 is PAT");
+	check_leaf(4, 1, KERNEL, FRAME_MAX << 12 | PTE_P, LEAF(WALK_OK, FRAME_MAX),
+		   "the highest frame");
+	check_leaf(4, 3, KERNEL, FRAME_MAX << 12 | PTE_PS | PTE_P,
+		   LEAF(WALK_OK, (FRAME_MAX & ~0x3ffffULL) | 0x1234),
+		   "1 GiB with all reserved bits");
 }
 
 static void test_flags_on_the_way(void)
@@ -146,20 +158,20 @@ static void test_not_present(void)
 {
 	for (unsigned levels = 4; levels <= 5; levels++)
 		for (unsigned level = 1; level <= levels; level++) {
-			check_leaf(levels, level, USER, 0, WALK_NOT_PRESENT, frame_untouched,
+			check_leaf(levels, level, USER, 0, LEAF(WALK_NOT_PRESENT, frame_untouched),
 				   "empty entry");
-			check_leaf(levels, level, USER, ~PTE_P, WALK_NOT_PRESENT, frame_untouched,
-				   "swap entry");
+			check_leaf(levels, level, USER, ~PTE_P,
+				   LEAF(WALK_NOT_PRESENT, frame_untouched), "swap entry");
 		}
 }
 
 static void test_large_where_none_can_be(void)
 {
-	check_leaf(4, 4, USER, 8ULL << 12 | PTE_PS | PTE_P, WALK_BAD, frame_untouched,
+	check_leaf(4, 4, USER, 8ULL << 12 | PTE_PS | PTE_P, LEAF(WALK_BAD, frame_untouched),
 		   "PS at level 4");
-	check_leaf(5, 4, USER, 8ULL << 12 | PTE_PS | PTE_P, WALK_BAD, frame_untouched,
+	check_leaf(5, 4, USER, 8ULL << 12 | PTE_PS | PTE_P, LEAF(WALK_BAD, frame_untouched),
 		   "PS at level 4 of 5");
-	check_leaf(5, 5, USER, 8ULL << 12 | PTE_PS | PTE_P, WALK_BAD, frame_untouched,
+	check_leaf(5, 5, USER, 8ULL << 12 | PTE_PS | PTE_P, LEAF(WALK_BAD, frame_untouched),
 		   "PS at level 5");
 }
 
@@ -168,9 +180,9 @@ static void test_tables_not_mapped(void)
 	struct memory_guest *guest;
 
 	for (unsigned level = 2; level <= 5; level++)
-		check_leaf(5, level, USER, 0x4242ULL << 12 | PTE_P, WALK_NOT_MAPPED, 0x4242,
+		check_leaf(5, level, USER, 0x4242ULL << 12 | PTE_P, LEAF(WALK_NOT_MAPPED, 0x4242),
 			   "table not mapped");
-	check_leaf(4, 2, USER, FRAME_MAX << 12 | PTE_P, WALK_NOT_MAPPED, FRAME_MAX,
+	check_leaf(4, 2, USER, FRAME_MAX << 12 | PTE_P, LEAF(WALK_NOT_MAPPED, FRAME_MAX),
 		   "table above everything");
 	guest = memory_guest_create(1);
 	guest->regs[0].cr3 = 0x5555ULL << 12 | 0x18;
@@ -212,16 +224,18 @@ static struct memory_root root_32(uint64_t cr3, enum register_width width)
 
 /* What the tables say of ADDRESS: the result, the frame, and the bytes up to the end. */
 static void check_32(struct memory_guest *guest, struct memory_root root, uint64_t address,
-		     enum walk_result result, uint64_t frame, uint64_t rest_bytes, const char *what)
+		     struct answer want, const char *what)
 {
 	struct walk_reader reader = { .table = table_of, .context = guest };
 	struct walk_span span;
 	enum walk_result got = walk_find_span(&reader, root, GVA(address), &span);
 
-	check(got == result && span.frame.value == frame && span.rest_bytes == rest_bytes,
+	check(got == want.result && span.frame.value == want.frame &&
+		      span.rest_bytes == want.rest_bytes,
 	      "%s: %#" PRIx64 " gives %d, frame %#" PRIx64 ", %#" PRIx64
 	      " bytes (expected %d, %#" PRIx64 ", %#" PRIx64 ")",
-	      what, address, got, span.frame.value, span.rest_bytes, result, frame, rest_bytes);
+	      what, address, got, span.frame.value, span.rest_bytes, want.result, want.frame,
+	      want.rest_bytes);
 }
 
 /*
@@ -238,32 +252,36 @@ static void test_pae(void)
 	middle = memory_guest_page(guest, TABLE_FRAME + 1);
 	last = memory_guest_page(guest, TABLE_FRAME + 2);
 	root = root_32(TABLE_FRAME << 12 | 0x7e0 | 0x18, WIDTH_32_PAE);
-	check_32(guest, root, ADDRESS, WALK_NOT_PRESENT, 0, 0x40000000 - 0x1234567, "PAE, no entry");
+	check_32(guest, root, ADDRESS, ANSWER(WALK_NOT_PRESENT, 0, 0x40000000 - 0x1234567),
+		 "PAE, no entry");
 	top[3] = 0x999ULL << 12 | PTE_P;
-	check_32(guest, root, ADDRESS, WALK_NOT_MAPPED, 0x999, 0x40000000 - 0x1234567,
+	check_32(guest, root, ADDRESS, ANSWER(WALK_NOT_MAPPED, 0x999, 0x40000000 - 0x1234567),
 		 "PAE, a table that cannot be read");
 	top[3] = (TABLE_FRAME + 1ULL) << 12 | PTE_P;
-	check_32(guest, root, ADDRESS, WALK_NOT_PRESENT, 0, 0x200000 - 0x34567, "PAE, no table");
+	check_32(guest, root, ADDRESS, ANSWER(WALK_NOT_PRESENT, 0, 0x200000 - 0x34567),
+		 "PAE, no table");
 	middle[9] = 0xfffffff200ULL << 12 | PTE_PS | PTE_P | PTE_NX;
-	check_32(guest, root, ADDRESS, WALK_OK, 0xfffffff234, 0x200000 - 0x34567, "PAE, 2 MiB");
+	check_32(guest, root, ADDRESS, ANSWER(WALK_OK, 0xfffffff234, 0x200000 - 0x34567),
+		 "PAE, 2 MiB");
 	middle[9] = (TABLE_FRAME + 2ULL) << 12 | PTE_P;
-	check_32(guest, root, ADDRESS, WALK_NOT_PRESENT, 0, 0x1000 - 0x567, "PAE, no page");
+	check_32(guest, root, ADDRESS, ANSWER(WALK_NOT_PRESENT, 0, 0x1000 - 0x567), "PAE, no page");
 	last[0x34] = 0x1234567ULL << 12 | PTE_PS | PTE_P | PTE_NX;
-	check_32(guest, root, ADDRESS, WALK_OK, 0x1234567, 0x1000 - 0x567, "PAE, 4 KiB");
-	check_32(guest, root, 0xffffffff, WALK_NOT_PRESENT, 0, 1, "PAE, the last address");
-	check_32(guest, root, 1ULL << 32, WALK_NOT_CANONICAL, 0, -(1ULL << 32), "PAE, above 4 GiB");
+	check_32(guest, root, ADDRESS, ANSWER(WALK_OK, 0x1234567, 0x1000 - 0x567), "PAE, 4 KiB");
+	check_32(guest, root, 0xffffffff, ANSWER(WALK_NOT_PRESENT, 0, 1), "PAE, the last address");
+	check_32(guest, root, 1ULL << 32, ANSWER(WALK_NOT_CANONICAL, 0, -(1ULL << 32)),
+		 "PAE, above 4 GiB");
 	check_u64(walk_index(root, GVA(ADDRESS), 0), 0x7e0 / 8 + 3, "PAE, the top table's word");
 	check_u64(walk_index(root, GVA(ADDRESS), 1), 9, "PAE, the middle table's word");
 	check_u64(walk_index(root, GVA(ADDRESS), 2), 0x34, "PAE, the last table's word");
 	root.cr3 = 0x999 << 12;
-	check_32(guest, root, ADDRESS, WALK_NOT_MAPPED, 0x999, (1ULL << 32) - ADDRESS,
+	check_32(guest, root, ADDRESS, ANSWER(WALK_NOT_MAPPED, 0x999, (1ULL << 32) - ADDRESS),
 		 "PAE, CR3 not mapped");
 	root.cr3 = 0x123456ULL << 12;
-	check_32(guest, root, ADDRESS, WALK_NOT_MAPPED, 0x123456, (1ULL << 32) - ADDRESS,
+	check_32(guest, root, ADDRESS, ANSWER(WALK_NOT_MAPPED, 0x123456, (1ULL << 32) - ADDRESS),
 		 "PAE, CR3 above 4 GiB, as in a PV guest");
 	memcpy(memory_guest_page(guest, 0x123456), (uint8_t *)top - 0x7e0, GUEST_PAGE_SIZE);
 	root.cr3 |= 0x7e0;
-	check_32(guest, root, ADDRESS, WALK_OK, 0x1234567, 0x1000 - 0x567,
+	check_32(guest, root, ADDRESS, ANSWER(WALK_OK, 0x1234567, 0x1000 - 0x567),
 		 "PAE, 4 KiB below a CR3 above 4 GiB");
 	memory_guest_destroy(guest);
 }
@@ -277,26 +295,29 @@ static void test_two_levels(void)
 
 	top = memory_guest_page(guest, TABLE_FRAME);
 	last = memory_guest_page(guest, TABLE_FRAME + 1);
-	check_32(guest, root, ADDRESS, WALK_NOT_PRESENT, 0, 0x400000 - 0x234567, "no table");
+	check_32(guest, root, ADDRESS, ANSWER(WALK_NOT_PRESENT, 0, 0x400000 - 0x234567),
+		 "no table");
 	top[0x304] = 0x999U << 12 | PTE_P;
-	check_32(guest, root, ADDRESS, WALK_NOT_MAPPED, 0x999, 0x400000 - 0x234567,
+	check_32(guest, root, ADDRESS, ANSWER(WALK_NOT_MAPPED, 0x999, 0x400000 - 0x234567),
 		 "a table that cannot be read");
 	top[0x304] = 0x12400000U | PTE_PS | PTE_P;
-	check_32(guest, root, ADDRESS, WALK_OK, 0x12634, 0x400000 - 0x234567, "4 MiB");
+	check_32(guest, root, ADDRESS, ANSWER(WALK_OK, 0x12634, 0x400000 - 0x234567), "4 MiB");
 	top[0x304] |= 0xabU << 13;
-	check_32(guest, root, ADDRESS, WALK_OK, 0xab12634, 0x400000 - 0x234567, "4 MiB, PSE-36");
+	check_32(guest, root, ADDRESS, ANSWER(WALK_OK, 0xab12634, 0x400000 - 0x234567),
+		 "4 MiB, PSE-36");
 	top[0x304] = (TABLE_FRAME + 1U) << 12 | PTE_P;
-	check_32(guest, root, ADDRESS, WALK_NOT_PRESENT, 0, 0x1000 - 0x567, "no page");
+	check_32(guest, root, ADDRESS, ANSWER(WALK_NOT_PRESENT, 0, 0x1000 - 0x567), "no page");
 	last[0x234] = 0xfedcbU << 12 | PTE_PS | PTE_P;
-	check_32(guest, root, ADDRESS, WALK_OK, 0xfedcb, 0x1000 - 0x567, "4 KiB");
+	check_32(guest, root, ADDRESS, ANSWER(WALK_OK, 0xfedcb, 0x1000 - 0x567), "4 KiB");
 	last[0x235] = 7 << 12 | PTE_P;
-	check_32(guest, root, ADDRESS + 0x1000, WALK_OK, 7, 0x1000 - 0x567,
+	check_32(guest, root, ADDRESS + 0x1000, ANSWER(WALK_OK, 7, 0x1000 - 0x567),
 		 "4 KiB, the upper half of a word");
 	check_u64(walk_index(root, GVA(ADDRESS), 0), 0x304 / 2, "the top table's word");
 	check_u64(walk_index(root, GVA(ADDRESS), 1), 0x234 / 2, "the second table's word");
-	check_32(guest, root, 1ULL << 32, WALK_NOT_CANONICAL, 0, -(1ULL << 32), "above 4 GiB");
+	check_32(guest, root, 1ULL << 32, ANSWER(WALK_NOT_CANONICAL, 0, -(1ULL << 32)),
+		 "above 4 GiB");
 	root.cr3 = 0x999 << 12;
-	check_32(guest, root, ADDRESS, WALK_NOT_MAPPED, 0x999, (1ULL << 32) - ADDRESS,
+	check_32(guest, root, ADDRESS, ANSWER(WALK_NOT_MAPPED, 0x999, (1ULL << 32) - ADDRESS),
 		 "CR3 not mapped");
 	memory_guest_destroy(guest);
 }

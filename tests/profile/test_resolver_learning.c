@@ -135,7 +135,9 @@ static void add_go(struct image *image)
 	static uint8_t bytes[4096];
 	struct go_table table = { .bytes = bytes };
 
-	table.size_bytes = make_go(MAKE_GO_1_20, 0x900000, true, &goexit, 1, bytes, sizeof(bytes));
+	table.size_bytes =
+		make_go(&(struct make_go_program){ MAKE_GO_1_20, 0x900000, true, &goexit, 1 },
+			bytes, sizeof(bytes));
 	check(go_table_init(&table), "the image has a table of Go");
 	guest_must(unwind_tables_build_go(&image->tables, &table));
 	check(image->tables.go, "the stacks of Go belong to the file");

@@ -92,7 +92,9 @@ static void check_lost(void)
 	struct made made;
 	double lost;
 
-	run_read(&made, 4, 0.3, 99, 0.5, 200, 60 * SECOND);
+	next = (struct made){ .read_every_ns = 60 * SECOND };
+	run(&made, 4, 0.3, 99, 0.5, 200);
+	next = (struct made){ .read_every_ns = 0 };
 	lost = (double)counts.ticks - made.ticks;
 	check(counts.lost > 5000, "%" PRIu64 " ticks lost", counts.lost);
 	check(fabs(lost - ((double)counts.lost - 3 * 5 * 99)) < 3 * 99,

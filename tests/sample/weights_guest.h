@@ -283,14 +283,14 @@ static struct sampler_counts counts;
 
 static struct made next; /* how the next run differs */
 
-static void run_read(struct made *made, unsigned n_vcpus, double phase_s, double hz, double budget,
-		     double seconds, uint64_t read_every_ns)
+static void run(struct made *made, unsigned n_vcpus, double phase_s, double hz, double budget,
+		double seconds)
 {
 	random_state = 88172645463325252ULL;
 	made_clock.now_ns = 1000 * SECOND;
 	made_clock.late = lateness;
 	*made = (struct made){ .phase_s = phase_s,
-			       .read_every_ns = read_every_ns,
+			       .read_every_ns = next.read_every_ns,
 			       .pause_ns = next.pause_ns,
 			       .go_on_ns = next.go_on_ns,
 			       .away_ns = next.away_ns,
@@ -317,12 +317,6 @@ static void run_read(struct made *made, unsigned n_vcpus, double phase_s, double
 	control_get_counts(made->control, &counts);
 	control_destroy(made->control);
 	ring_destroy(made->ring);
-}
-
-static void run(struct made *made, unsigned n_vcpus, double phase_s, double hz, double budget,
-		double seconds)
-{
-	run_read(made, n_vcpus, phase_s, hz, budget, seconds, 0);
 }
 
 static double share(const double values[2])

@@ -70,7 +70,8 @@ static struct go *compile(enum make_go_layout layout, const struct make_go_funct
 	struct xtop_error *error = NULL;
 	struct go *go = NULL;
 
-	table.size_bytes = make_go(layout, MADE_GO_TEXT, true, functions, N_MADE_GO_FUNCTIONS,
+	table.size_bytes = make_go(&(struct make_go_program){ layout, MADE_GO_TEXT, true, functions,
+							      N_MADE_GO_FUNCTIONS },
 				   bytes, sizeof(bytes));
 	bytes[6] = instruction_bytes;
 	if (go_table_init(&table))

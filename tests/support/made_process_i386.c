@@ -63,28 +63,41 @@ static const struct shape shape_61 = { false, 0, 4, 28, 44, 96, 116, 460, 8 };
 static const struct shape shape_65 = { false, 64, 72, 92, 112, 164, 188, 624, 112 };
 static const struct shape *shape;
 
-static void put_area(struct made_i386 *made, unsigned i, uint32_t start, uint32_t n_pages,
-		     uint32_t flags, uint32_t page, bool has_file)
+static const struct made_area {
+	uint32_t start, n_pages;
+	uint32_t flags; /* vm_flags */
+	uint32_t page;  /* the first page in the file, or of the stack */
+	bool has_file;
+} areas[MADE_N_AREAS] = {
+	{ MADE_CODE, 2, 0x75, 0, true },
+	{ MADE_CODE + 2 * PAGE, 1, 0x71, 2, true },
+	{ MADE_CODE + 3 * PAGE, 1, 0x100071, 2, true },
+	{ MADE_VDSO_AT, 2, 0x4000075, 0, false },
+	{ 0x7fbde000, 33, 0x100173, 0x7ffde, false },
+};
+
+static void put_area(struct made_i386 *made, unsigned i)
 {
+	uint32_t end = areas[i].start + areas[i].n_pages * PAGE;
 	uint64_t area = MADE_AREAS + i * MADE_AREA_BYTES;
 	unsigned mm_at = shape->is_list ? 32 : 8;
 	unsigned flags_at = made->guest.root.width == WIDTH_32 ? mm_at + 8
 							       : wide(made, mm_at + 4) + 8;
 
-	put(made, area, start);
-	put(made, area + 4, start + n_pages * PAGE);
+	put(made, area, areas[i].start);
+	put(made, area + 4, end);
 	put(made, area + mm_at, AT(MADE_MM));
-	put(made, area + flags_at, flags);
-	put(made, area + flags_at + 36, page);
-	put(made, area + flags_at + 40, has_file ? AT(MADE_FILE) : 0);
+	put(made, area + flags_at, areas[i].flags);
+	put(made, area + flags_at + 36, areas[i].page);
+	put(made, area + flags_at + 40, areas[i].has_file ? AT(MADE_FILE) : 0);
 	if (shape->is_list) {
 		put(made, area + 8, i < MADE_N_AREAS - 1 ? AT(area + MADE_AREA_BYTES) : 0);
 		put(made, area + 12, i ? AT(area - MADE_AREA_BYTES) : 0);
 		return;
 	}
 	/* Slots 0, 2, 4 .. are the gaps between the areas. */
-	put(made, MADE_MAPLE + 4 + 8 * i, start - 1);
-	put(made, MADE_MAPLE + 4 + 8 * i + 4, start + n_pages * PAGE - 1);
+	put(made, MADE_MAPLE + 4 + 8 * i, areas[i].start - 1);
+	put(made, MADE_MAPLE + 4 + 8 * i + 4, end - 1);
 	put(made, MADE_MAPLE + 128 + 8 * i + 4, AT(area));
 }
 
@@ -92,11 +105,8 @@ static void put_areas(struct made_i386 *made)
 {
 	if (!shape->is_list)
 		put(made, MADE_MAPLE, AT(MADE_MM + shape->tree) | 1);
-	put_area(made, 0, MADE_CODE, 2, 0x75, 0, true);
-	put_area(made, 1, MADE_CODE + 2 * PAGE, 1, 0x71, 2, true);
-	put_area(made, 2, MADE_CODE + 3 * PAGE, 1, 0x100071, 2, true);
-	put_area(made, 3, MADE_VDSO_AT, 2, 0x4000075, 0, false);
-	put_area(made, 4, 0x7fbde000, 33, 0x100173, 0x7ffde, false);
+	for (unsigned i = 0; i < MADE_N_AREAS; i++)
+		put_area(made, i);
 	if (shape->is_list)
 		return;
 	put(made, MADE_MAPLE + 4 + 8 * 5, 0xffffffff);

@@ -80,15 +80,17 @@ static void put_record(struct maker *maker, enum make_go_layout layout, uint64_t
 	assert(maker->at - first <= 64);
 }
 
-size_t make_go(enum make_go_layout layout, uint64_t text, int tell_text,
-	       const struct make_go_function *functions, size_t n, uint8_t *bytes, size_t capacity)
+size_t make_go(const struct make_go_program *program, uint8_t *bytes, size_t capacity)
 {
+	const struct make_go_function *functions = program->functions;
 	static const uint32_t magics[] = { 0xfffffffb, 0xfffffffa, 0xfffffff0, 0xfffffff1 };
 	struct maker maker = { .bytes = bytes, .capacity = capacity };
+	enum make_go_layout layout = program->layout;
 	bool relative = layout >= MAKE_GO_1_18, old = layout == MAKE_GO_1_2;
 	unsigned word = relative ? 4 : 8;
 	size_t offsets = 0, list, names_at, depths_at, at[64][2];
-	uint64_t start = relative ? 0 : text;
+	uint64_t text = program->text, start = relative ? 0 : text;
+	size_t n = program->n;
 
 	assert(n <= 64);
 	put(&maker, magics[layout], 4);
@@ -97,7 +99,7 @@ size_t make_go(enum make_go_layout layout, uint64_t text, int tell_text,
 	if (!old) {
 		put(&maker, 1, 8);
 		if (relative)
-			put(&maker, tell_text ? text : 0, 8);
+			put(&maker, program->tell_text ? text : 0, 8);
 		offsets = maker.at;
 		maker.at += 40;
 	}

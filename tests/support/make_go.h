@@ -3,6 +3,7 @@
 #ifndef TESTS_SUPPORT_MAKE_GO_H
 #define TESTS_SUPPORT_MAKE_GO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,11 +21,15 @@ struct make_go_function {
 	struct make_go_row rows[6];
 };
 
-/*
- * The functions follow each other from TEXT on. TELL_TEXT: the head has TEXT, where the layout has
- * a place for it. Returns the size of the table in the CAPACITY bytes at BYTES, which must suffice.
- */
-size_t make_go(enum make_go_layout layout, uint64_t text, int tell_text,
-	       const struct make_go_function *functions, size_t n, uint8_t *bytes, size_t capacity);
+struct make_go_program {
+	enum make_go_layout layout;
+	uint64_t text;  /* address of the first function; the others follow each other */
+	bool tell_text; /* the head has TEXT, if the layout has a place for it */
+	const struct make_go_function *functions;
+	size_t n;
+};
+
+/* Returns the size of the table in the CAPACITY bytes at BYTES, which must suffice. */
+size_t make_go(const struct make_go_program *program, uint8_t *bytes, size_t capacity);
 
 #endif

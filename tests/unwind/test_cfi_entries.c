@@ -13,24 +13,32 @@
 
 /* --- entries ---------------------------------------------------------------------------------- */
 
-/* A function of 0x100 bytes at MADE_CODE, with pointers in ENCODING. */
-static void check_encoding(const char *what, uint8_t encoding, const void *start,
-			   size_t start_bytes, const void *length, size_t length_bytes,
-			   const char *wanted)
+/* A function of 0x100 bytes at MADE_CODE, with its start and length in ENCODING. */
+struct encoding_case {
+	const char *what;
+	uint8_t encoding;
+	const void *start;
+	size_t start_bytes;
+	const void *length;
+	size_t length_bytes;
+	const char *wanted;
+};
+
+static void check_encoding(const struct encoding_case *one)
 {
 	uint8_t pointers[64] = { 0 };
 	struct cfi_bytes made = { 0 };
 	struct cfi *cfi;
 
-	memcpy(pointers, start, start_bytes);
-	memcpy(pointers + start_bytes, length, length_bytes);
-	bytes_cie(&made, "zR", &encoding, 1, usual, sizeof(usual));
-	bytes_fde(&made, pointers, start_bytes + length_bytes + 1, NULL, 0);
+	memcpy(pointers, one->start, one->start_bytes);
+	memcpy(pointers + one->start_bytes, one->length, one->length_bytes);
+	bytes_cie(&made, "zR", &one->encoding, 1, usual, sizeof(usual));
+	bytes_fde(&made, pointers, one->start_bytes + one->length_bytes + 1, NULL, 0);
 	cfi = bytes_compile(&made);
-	check_string(rule_text(cfi, MADE_CODE), wanted, what);
-	if (strcmp(wanted, "none") != 0) {
-		check_string(rule_text(cfi, MADE_CODE + 0xff), wanted, what);
-		check_string(rule_text(cfi, MADE_CODE + 0x100), "none", what);
+	check_string(rule_text(cfi, MADE_CODE), one->wanted, one->what);
+	if (strcmp(one->wanted, "none") != 0) {
+		check_string(rule_text(cfi, MADE_CODE + 0xff), one->wanted, one->what);
+		check_string(rule_text(cfi, MADE_CODE + 0x100), "none", one->what);
 	}
 	cfi_destroy(cfi);
 }
@@ -38,35 +46,39 @@ static void check_encoding(const char *what, uint8_t encoding, const void *start
 static void test_encodings(void)
 {
 	struct cfi_bytes made = { 0 };
-	uint64_t start = MADE_CODE, length = 0x100, relative, zero = 0;
+	uint64_t start = MADE_CODE, length = 0x100, relative, zero = 0, huge = UINT64_MAX;
 	uint8_t aligned[12] = { 0 }; /* the FDE's first field is at 4 modulo 8 */
 	static const uint8_t uleb[] = { 0x80, 0xa0, 0x80, 0x02 },
 			     sleb[] = { 0x80, 0xa0, 0x80, 0x02 }, uleb_length[] = { 0x80, 0x02 };
 
+	const struct encoding_case cases[] = {
+		{ "absptr", 0x00, &start, 8, &length, 8, "rsp+8 ret-8" },
+		{ "udata4", 0x03, &start, 4, &length, 4, "rsp+8 ret-8" },
+		{ "udata8", 0x04, &start, 8, &length, 8, "rsp+8 ret-8" },
+		{ "sdata4", 0x0b, &start, 4, &length, 4, "rsp+8 ret-8" },
+		{ "sdata8", 0x0c, &start, 8, &length, 8, "rsp+8 ret-8" },
+		{ "uleb128", 0x01, uleb, 4, uleb_length, 2, "rsp+8 ret-8" },
+		{ "sleb128", 0x09, sleb, 4, uleb_length, 2, "rsp+8 ret-8" },
+		{ "pcrel sdata4", 0x1b, &relative, 4, &length, 4, "rsp+8 ret-8" },
+		{ "pcrel sdata8", 0x1c, &relative, 8, &length, 8, "rsp+8 ret-8" },
+		{ "pcrel absptr", 0x10, &relative, 8, &length, 8, "rsp+8 ret-8" },
+		{ "aligned", 0x50, aligned, sizeof(aligned), &length, 8, "rsp+8 ret-8" },
+		{ "udata2 is too small", 0x02, &start, 2, &length, 2, "none" },
+		{ "textrel", 0x23, &start, 4, &length, 4, "none" },
+		{ "datarel", 0x3b, &start, 4, &length, 4, "none" },
+		{ "funcrel", 0x43, &start, 4, &length, 4, "none" },
+		{ "indirect", 0x9b, &start, 4, &length, 4, "none" },
+		{ "omit", 0xff, &start, 8, &length, 8, "none" },
+		{ "an unknown format", 0x05, &start, 8, &length, 8, "none" },
+		{ "a length of 0", 0x00, &start, 8, &zero, 8, "none" },
+		{ "around the end of the address space", 0x00, &start, 8, &huge, 8, "none" },
+	};
+
 	bytes_cie(&made, "zR", absolute, 1, usual, sizeof(usual));
 	relative = MADE_CODE - (MADE_EH_FRAME + made.n + 8); /* from the FDE's first field */
-	check_encoding("absptr", 0x00, &start, 8, &length, 8, "rsp+8 ret-8");
-	check_encoding("udata4", 0x03, &start, 4, &length, 4, "rsp+8 ret-8");
-	check_encoding("udata8", 0x04, &start, 8, &length, 8, "rsp+8 ret-8");
-	check_encoding("sdata4", 0x0b, &start, 4, &length, 4, "rsp+8 ret-8");
-	check_encoding("sdata8", 0x0c, &start, 8, &length, 8, "rsp+8 ret-8");
-	check_encoding("uleb128", 0x01, uleb, 4, uleb_length, 2, "rsp+8 ret-8");
-	check_encoding("sleb128", 0x09, sleb, 4, uleb_length, 2, "rsp+8 ret-8");
-	check_encoding("pcrel sdata4", 0x1b, &relative, 4, &length, 4, "rsp+8 ret-8");
-	check_encoding("pcrel sdata8", 0x1c, &relative, 8, &length, 8, "rsp+8 ret-8");
-	check_encoding("pcrel absptr", 0x10, &relative, 8, &length, 8, "rsp+8 ret-8");
 	memcpy(aligned + 4, &start, sizeof(start));
-	check_encoding("aligned", 0x50, aligned, sizeof(aligned), &length, 8, "rsp+8 ret-8");
-	check_encoding("udata2 is too small", 0x02, &start, 2, &length, 2, "none");
-	check_encoding("textrel", 0x23, &start, 4, &length, 4, "none");
-	check_encoding("datarel", 0x3b, &start, 4, &length, 4, "none");
-	check_encoding("funcrel", 0x43, &start, 4, &length, 4, "none");
-	check_encoding("indirect", 0x9b, &start, 4, &length, 4, "none");
-	check_encoding("omit", 0xff, &start, 8, &length, 8, "none");
-	check_encoding("an unknown format", 0x05, &start, 8, &length, 8, "none");
-	check_encoding("a length of 0", 0x00, &start, 8, &zero, 8, "none");
-	length = UINT64_MAX;
-	check_encoding("around the end of the address space", 0x00, &start, 8, &length, 8, "none");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		check_encoding(&cases[i]);
 }
 
 static void check_cie(const char *what, const char *augmentation, const void *data, size_t bytes,

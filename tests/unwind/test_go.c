@@ -47,8 +47,9 @@ static struct go_table made(enum make_go_layout layout, bool tell_text)
 	memset(bytes, 0, sizeof(bytes));
 	return (struct go_table){
 		.bytes = bytes,
-		.size_bytes = make_go(layout, TEXT, tell_text, functions, N_FUNCTIONS, bytes,
-				      sizeof(bytes)),
+		.size_bytes = make_go(&(struct make_go_program){ layout, TEXT, tell_text, functions,
+								 N_FUNCTIONS },
+				      bytes, sizeof(bytes)),
 		.entry = start_of(ENTRY),
 	};
 }
@@ -284,8 +285,9 @@ static void test_arm64(enum make_go_layout layout, bool tell_text)
 	struct go *go = NULL;
 
 	memset(bytes, 0, sizeof(bytes));
-	table.size_bytes = make_go(layout, TEXT, tell_text, arm64_functions, N_ARM64_FUNCTIONS, bytes,
-				   sizeof(bytes));
+	table.size_bytes = make_go(&(struct make_go_program){ layout, TEXT, tell_text,
+							      arm64_functions, N_ARM64_FUNCTIONS },
+				   bytes, sizeof(bytes));
 	bytes[6] = 4;
 	if (!check(go_table_init(&table) && table.is_arm64 && !go_compile(&table, &go) && go,
 		   "the table of Go %s on arm64 is compiled", layouts[layout]))
@@ -377,7 +379,8 @@ static void test_no_rows(void)
 	struct go *go;
 
 	memset(bytes, 0, sizeof(bytes));
-	table.size_bytes = make_go(MAKE_GO_1_20, TEXT, true, &rt, 1, bytes, sizeof(bytes));
+	table.size_bytes = make_go(&(struct make_go_program){ MAKE_GO_1_20, TEXT, true, &rt, 1 },
+				   bytes, sizeof(bytes));
 	check(go_table_init(&table) && table.n_functions == 1, "a table of one function is read");
 	error = go_compile(&table, &go);
 	check(!error && !go, "a table without depths gives no rows and no error: %s",

@@ -89,8 +89,9 @@ static void compile(void)
 	static uint8_t bytes[8192];
 	struct go_table table = { .bytes = bytes };
 
-	table.size_bytes = make_go(MAKE_GO_1_20, TEXT, true, functions, N_FUNCTIONS, bytes,
-				   sizeof(bytes));
+	table.size_bytes = make_go(
+		&(struct make_go_program){ MAKE_GO_1_20, TEXT, true, functions, N_FUNCTIONS },
+		bytes, sizeof(bytes));
 	bytes[6] = 4; /* instructions of 4 bytes: arm64 */
 	if (!check(go_table_init(&table) && table.is_arm64 && !go_compile(&table, &go) && go,
 		   "Go's table is compiled"))

@@ -31,8 +31,16 @@ static void write_root(const char *name, const struct program *content)
  * The guest's /prog has build-id ID (0: none) and lacks page MISSING (-1: none). The file below
  * --root has build-id ROOT_ID. WANT: the name of the function that is found.
  */
-static void check_root(struct code_fixture *fixture, const char *what, int missing, bool deleted,
-		       unsigned char id, unsigned char root_id, const char *want)
+/* A file of the guest, and one below --root. */
+struct root_case {
+	const char *what;
+	int missing; /* page of the guest's file that is not in its memory; -1: all are */
+	bool deleted;
+	unsigned char id, root_id; /* build-ids; 0: none */
+	const char *want;          /* the function that is found */
+};
+
+static void check_root(struct code_fixture *fixture, const struct root_case *root)
 {
 	struct code_files_settings settings = { .debug.root_fd =
 							open(directory, O_PATH | O_CLOEXEC) };
@@ -41,13 +49,14 @@ static void check_root(struct code_fixture *fixture, const char *what, int missi
 	uint64_t address;
 
 	begin(fixture, &settings);
-	program_make(&other, 0, "from_root", root_id);
+	program_make(&other, 0, "from_root", root->root_id);
 	write_root("prog", &other);
-	program_make(&fixture->program, 0, "from_guest", id);
+	program_make(&fixture->program, 0, "from_guest", root->id);
 	address = made_file(fixture->made, "/prog", fixture->program.bytes, PROGRAM_BYTES);
-	if (missing >= 0)
-		made_cache_entry(fixture->made, made_inode_of(fixture->made, address), missing, 0);
-	if (deleted) {
+	if (root->missing >= 0)
+		made_cache_entry(fixture->made, made_inode_of(fixture->made, address),
+				 root->missing, 0);
+	if (root->deleted) {
 		uint64_t dentry;
 
 		linux_read_u64(&fixture->made->guest,
@@ -55,7 +64,7 @@ static void check_root(struct code_fixture *fixture, const char *what, int missi
 		made_set(fixture->made, dentry, DENTRY_HASH_PPREV, 0);
 	}
 	file = get(fixture, address, 0);
-	check_string(function_of(file), want, what);
+	check_string(function_of(file), root->want, root->what);
 	code_file_close(file);
 	end(fixture);
 	close(settings.debug.root_fd);
@@ -171,19 +180,22 @@ static void test_fetched(struct code_fixture *fixture)
 
 static void test_root(struct code_fixture *fixture)
 {
+	static const struct root_case roots[] = {
+		{ "the guest has the whole file", -1, false, 1, 1, "from_guest" },
+		{ "the page with the symbols is missing", 2, false, 1, 1, "from_root" },
+		{ "the file below --root has another build-id", 2, false, 1, 2, "" },
+		{ "the header is missing: sizes are compared", 0, false, 1, 2, "from_root" },
+		{ "the guest's file has no build-id: sizes are compared", 2, false, 0, 2,
+		  "from_root" },
+		{ "a deleted file without a build-id", 0, true, 1, 1, "" },
+		{ "a deleted file with the same build-id", 2, true, 1, 1, "from_root" },
+	};
 	char command[64];
 
 	if (!mkdtemp(directory))
 		exit(99);
-	check_root(fixture, "the guest has the whole file", -1, false, 1, 1, "from_guest");
-	check_root(fixture, "the page with the symbols is missing", 2, false, 1, 1, "from_root");
-	check_root(fixture, "the file below --root has another build-id", 2, false, 1, 2, "");
-	check_root(fixture, "the header is missing: sizes are compared", 0, false, 1, 2,
-		   "from_root");
-	check_root(fixture, "the guest's file has no build-id: sizes are compared", 2, false, 0, 2,
-		   "from_root");
-	check_root(fixture, "a deleted file without a build-id", 0, true, 1, 1, "");
-	check_root(fixture, "a deleted file with the same build-id", 2, true, 1, 1, "from_root");
+	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++)
+		check_root(fixture, &roots[i]);
 	test_debug_dir(fixture);
 	test_fetched(fixture);
 	snprintf(command, sizeof(command), "rm -r %s", directory);
