@@ -84,19 +84,22 @@ enum request_code {
 	REQUEST_PAIR, /* toggle: the guest against the next one, or alone */
 	REQUEST_REDRAW,
 	/* From views, for the core */
-	REQUEST_UPDATE,   /* call the view's update() */
-	REQUEST_MESSAGE,  /* show .message on the bottom line */
-	REQUEST_SORT,     /* sort by .column */
-	REQUEST_RESTRICT, /* restrict all views to .process, .cgroup, .module */
-	REQUEST_PROFILE,  /* profile .domain */
-	REQUEST_CHOSEN,   /* close the list of views, then show .view */
+	REQUEST_UPDATE,          /* call the view's update() */
+	REQUEST_MESSAGE,         /* show .message on the bottom line */
+	REQUEST_SORT,            /* sort by .column */
+	REQUEST_RESTRICT,        /* restrict all views to .process, .cgroup, .module */
+	REQUEST_PROFILE,         /* profile .domain */
+	REQUEST_CHOSEN,          /* close the list of views, then show .view */
+	REQUEST_SHOW_CALLERS,    /* show the callers and callees of .frame */
+	REQUEST_SHOW_NAMING,     /* show what would name .frame */
+	REQUEST_SHOW_ANNOTATION, /* show the instructions of .frame */
 };
 
 /* Pointers set by a view are valid until the view is called again. */
 struct request {
 	enum request_code code;
 	const struct view_ops *view;    /* VIEW, CHOSEN */
-	uint32_t frame;                 /* VIEW: the function that the view is opened for */
+	uint32_t frame;                 /* SHOW_*: the function that the view is opened for */
 	uint32_t process;               /* RESTRICT: a process or thread; FRAME_NONE: all */
 	const char *cgroup;             /* RESTRICT: processes of one control group; NULL: all */
 	const char *module;             /* RESTRICT: frames of one module; NULL: all */

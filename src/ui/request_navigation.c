@@ -352,7 +352,16 @@ bool request_navigate(struct ui *ui, const struct request *request)
 		request_view(ui, request->view, FRAME_NONE);
 		return true;
 	case REQUEST_VIEW:
-		request_view(ui, request->view, request->frame);
+		request_view(ui, request->view, FRAME_NONE);
+		return true;
+	case REQUEST_SHOW_CALLERS:
+		request_view(ui, &callers_ops, request->frame);
+		return true;
+	case REQUEST_SHOW_NAMING:
+		request_view(ui, &naming_ops, request->frame);
+		return true;
+	case REQUEST_SHOW_ANNOTATION:
+		request_view(ui, &annotate_ops, request->frame);
 		return true;
 	case REQUEST_BACK:
 		request_back(ui);

@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include "ui/view.h"
-#include "ui/views/views.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -79,26 +78,26 @@ struct request view_search(struct list *list, const struct ui_model *model, stru
 									  : request;
 }
 
-static struct request view_open_for(const struct view_ops *view, uint32_t frame)
+static struct request view_show(enum request_code code, uint32_t frame)
 {
 	if (frame == FRAME_NONE)
 		return request_of(REQUEST_NONE);
-	return (struct request){ .code = REQUEST_VIEW, .view = view, .frame = frame };
+	return (struct request){ .code = code, .frame = frame };
 }
 
 static struct request view_callers_of(uint32_t frame)
 {
-	return view_open_for(&callers_ops, frame);
+	return view_show(REQUEST_SHOW_CALLERS, frame);
 }
 
 struct request view_naming_of(uint32_t frame)
 {
-	return view_open_for(&naming_ops, frame);
+	return view_show(REQUEST_SHOW_NAMING, frame);
 }
 
 struct request view_annotation_of(uint32_t frame)
 {
-	return view_open_for(&annotate_ops, frame);
+	return view_show(REQUEST_SHOW_ANNOTATION, frame);
 }
 
 struct request view_handle_list(struct list *list, const struct ui_model *model,
