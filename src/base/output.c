@@ -276,27 +276,30 @@ struct xtop_error *output_begin(struct output_file *file, FILE **streamp)
 	return NULL;
 }
 
-bool output_remove(const char *path)
+void output_remove(const char *path, int fd, const struct output_opener *opener)
 {
+	const struct output_id made = output_id(fd);
 	const char *name;
 	_cleanup_close_ int folder = output_folder_open(path, &name);
 
-	return unlinkat(folder, name, 0) == 0;
+	if (!output_remove_at(folder, name, &made) && opener)
+		opener->remove(path, fd);
 }
 
 /*
  * Empties the file, because no content is better than half of the content. Keeps fclose() from
- * writing what stdio still holds. Removes a file that this run created, if this process still has
- * the right. Failures here are not reported: the caller already has the error that matters.
+ * writing what stdio still holds. Removes a file that this run created, unless there was no memory
+ * for its stream. Failures here are not reported: the caller already has the error that matters.
  */
 static void output_undo(struct output_file *file)
 {
-	if (file->stream)
-		__fpurge(file->stream);
+	if (!file->stream)
+		return;
+	__fpurge(file->stream);
 	if (file->is_file && file->begun && ftruncate(fileno(file->stream), 0) != 0)
 		return;
-	if (file->created && !output_remove(file->path) && file->opener)
-		file->opener->remove(file->path);
+	if (file->created)
+		output_remove(file->path, fileno(file->stream), file->opener);
 }
 
 static void output_free(struct output_file *file)

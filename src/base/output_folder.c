@@ -31,18 +31,14 @@ struct output_walk {
 
 static void output_walk_enter(struct output_walk *walk, int folder)
 {
-	int before = walk->folder, why = errno;
-
+	close(walk->folder);
 	walk->folder = folder;
-	if (before >= 0)
-		close(before);
-	errno = why;
 }
 
 static void output_walk_fail(struct output_walk *walk, int errno_value)
 {
-	errno = errno_value;
 	output_walk_enter(walk, -1);
+	errno = errno_value;
 }
 
 static bool output_may_follow(uid_t owner)
@@ -156,4 +152,23 @@ struct xtop_error *output_create_at(int folder, const char *name, const char *pa
 		return output_cannot_write(errno, path);
 	*fdp = fd;
 	return NULL;
+}
+
+struct output_id output_id(int fd)
+{
+	struct stat status;
+
+	if (fstat(fd, &status) < 0)
+		return (struct output_id){ 0 };
+	return (struct output_id){ status.st_dev, status.st_ino };
+}
+
+bool output_remove_at(int folder, const char *name, const struct output_id *made)
+{
+	struct stat status;
+
+	return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       status.st_dev == made->device && status.st_ino == made->inode &&
+	       S_ISREG(status.st_mode) && status.st_uid == geteuid() && status.st_nlink == 1 &&
+	       !status.st_size && unlinkat(folder, name, 0) == 0;
 }

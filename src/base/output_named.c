@@ -113,14 +113,11 @@ struct xtop_error *output_open_named_fd(const char *path, const char *const *end
 	return error;
 }
 
-void output_remove_named(const char *path)
+void output_remove_named(const char *path, const struct output_id *made)
 {
 	const char *name;
 	_cleanup_close_ int folder = output_folder_open(path, &name);
-	struct stat status;
 
-	if (!output_is_hidden(path) && folder >= 0 &&
-	    fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode) &&
-	    !status.st_size && status.st_nlink == 1 && status.st_uid == geteuid())
-		unlinkat(folder, name, 0);
+	if (!output_is_hidden(path))
+		output_remove_at(folder, name, made);
 }

@@ -220,14 +220,6 @@ static struct xtop_error *pipeline_create_writer(struct pipeline *pipeline)
 	return record ? recording_writer_open(record, &pipeline->writer) : NULL;
 }
 
-/* Ends a recording that has no samples, and removes its file. */
-static void pipeline_discard_recording(const struct pipeline *pipeline,
-				       struct recording_writer *writer)
-{
-	if (!recording_writer_discard(writer))
-		broker_opener.remove(pipeline->options->record);
-}
-
 /*
  * Reads SIZE_BYTES at ADDRESS as vCPU 0 sees them. While the resolver's thread runs, on that
  * thread.
@@ -584,7 +576,7 @@ struct xtop_error *pipeline_create(const struct options *options, const struct h
 	if (!error)
 		error = pipeline_run_steps(pipeline, steps, sizeof(steps) / sizeof(steps[0]));
 	if (error) {
-		pipeline_discard_recording(pipeline, no_cleanup_ptr(pipeline->writer));
+		recording_writer_discard(no_cleanup_ptr(pipeline->writer), &broker_opener);
 		pipeline_destroy(pipeline);
 		return error;
 	}
@@ -716,7 +708,7 @@ struct xtop_error *pipeline_stop(struct pipeline *pipeline)
 		resolver_end_recording(pipeline->resolver);
 		return recording_writer_close(writer);
 	}
-	pipeline_discard_recording(pipeline, writer); /* nothing was sampled */
+	recording_writer_discard(writer, &broker_opener); /* nothing was sampled */
 	return NULL;
 }
 

@@ -519,15 +519,13 @@ struct xtop_error *recording_writer_close(struct recording_writer *writer)
 	return error;
 }
 
-bool recording_writer_discard(struct recording_writer *writer)
+void recording_writer_discard(struct recording_writer *writer, const struct output_opener *opener)
 {
-	bool removed;
-
 	if (!writer)
-		return true;
+		return;
 	__fpurge(writer->file);
 	/* recording_writer_open() has created the file */
-	removed = ftruncate(fileno(writer->file), 0) == 0 && output_remove(writer->path);
+	if (ftruncate(fileno(writer->file), 0) == 0)
+		output_remove(writer->path, fileno(writer->file), opener);
 	writer_free(writer);
-	return removed;
 }

@@ -17,7 +17,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "supervise/ask.h"
@@ -306,19 +305,20 @@ static void broker_open_folders(struct broker *broker)
 	}
 }
 
-/* Removes an empty result file of ours, and no other file. */
-static struct xtop_error *broker_remove_file(const struct broker *broker, uint32_t number)
+/*
+ * Removes the empty result that main has open in FD, and no other file. Behind its walls main opens
+ * nothing for writing: this run has opened FD before.
+ */
+static struct xtop_error *broker_remove_file(const struct broker *broker, uint32_t number, int fd)
 {
+	const struct output_id made = output_id(fd);
 	int folder = number < BROKER_MAX_FILES ? broker->folders[number] : -1;
 	const char *path = folder >= 0 ? broker->settings->files[number] : "";
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	struct stat status;
 
-	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(status.st_mode) ||
-	    status.st_uid != geteuid() || status.st_nlink != 1 || status.st_size)
-		return error_create("there is no empty file of ours to remove");
-	unlinkat(folder, name, 0);
-	return NULL;
+	if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY && output_remove_at(folder, name, &made))
+		return NULL;
+	return error_create("there is no empty file of ours to remove");
 }
 
 static struct xtop_error *broker_answer_domid(struct broker *broker,
@@ -365,7 +365,7 @@ static struct xtop_error *broker_answer(struct broker *broker, const struct brok
 		starter_stop(&broker->starter, request->number);
 		return NULL;
 	case BROKER_REMOVE:
-		return broker_remove_file(broker, request->number);
+		return broker_remove_file(broker, request->number, n_fds ? fds[0] : -1);
 	case BROKER_NEWS:
 		notify_put(&request->news);
 		return NULL;

@@ -392,7 +392,7 @@ static struct xtop_error *client_open_output(const char *path, bool replace, int
 	return NULL;
 }
 
-static void client_remove(const char *path)
+static void client_remove(const char *path, int fd)
 {
 	struct broker_request request = { .question = BROKER_REMOVE };
 	struct broker_reply reply;
@@ -402,7 +402,7 @@ static void client_remove(const char *path)
 	for (uint32_t i = 0; i < BROKER_MAX_FILES; i++) {
 		request.number = i;
 		if (client.settings->files[i] && strcmp(path, client.settings->files[i]) == 0) {
-			error_destroy(client_ask(&request, NULL, 0, &reply, NULL));
+			error_destroy(client_ask(&request, &fd, 1, &reply, NULL));
 			return;
 		}
 	}

@@ -12,13 +12,14 @@
 
 #include "supervise/helper.h"
 #include "supervise/warden.h"
-#include "xtop/base/output.h"
 
 void opener_init(struct opener *opener, const char *const *endings)
 {
-	*opener = (struct opener){ .caller = caller_find(), .endings = endings };
-	opener->has_created = mmap(NULL, OPENER_MAX_CHILDREN * sizeof(opener->has_created[0]),
-				   PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	*opener = (struct opener){ .caller = caller_find(),
+				   .endings = endings,
+				   .creator = OPENER_MAX_CHILDREN };
+	opener->made = mmap(NULL, OPENER_MAX_CHILDREN * sizeof(opener->made[0]),
+			    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 }
 
 static struct xtop_error *opener_act(const struct opener *opener,
@@ -29,14 +30,14 @@ static struct xtop_error *opener_act(const struct opener *opener,
 	bool exists;
 
 	if (request->number == OPENER_REMOVE) {
-		output_remove_named(request->text);
+		output_remove_named(request->text, &opener->made[opener->creator]);
 		return NULL;
 	}
 	error = output_open_named_fd(request->text, opener->endings,
 				     request->number == OPENER_REPLACE, fdp, &exists);
 	reply->number = exists;
 	if (!error && request->number == OPENER_CREATE)
-		opener->has_created[opener->creator] = true;
+		opener->made[opener->creator] = output_id(*fdp);
 	return error;
 }
 
@@ -94,7 +95,8 @@ static unsigned opener_find_place(struct opener *opener)
 /* Whether PATH is the file that was created last. */
 static bool opener_has_created(const struct opener *opener, const char *path)
 {
-	return opener->has_created[opener->creator] && strcmp(opener->created, path) == 0;
+	return opener->creator < OPENER_MAX_CHILDREN && opener->made[opener->creator].inode &&
+	       strcmp(opener->created, path) == 0;
 }
 
 struct xtop_error *opener_start(struct opener *opener, const struct broker_request *request,
@@ -103,7 +105,7 @@ struct xtop_error *opener_start(struct opener *opener, const struct broker_reque
 	unsigned place = opener_find_place(opener);
 	pid_t broker = getpid(), pid;
 
-	if (place == OPENER_MAX_CHILDREN || opener->has_created == MAP_FAILED)
+	if (place == OPENER_MAX_CHILDREN || opener->made == MAP_FAILED)
 		return error_create("other files are still being opened");
 	if (request->number == OPENER_REMOVE && !opener_has_created(opener, request->text))
 		return error_create("there is no empty file of ours to remove");
@@ -112,7 +114,7 @@ struct xtop_error *opener_start(struct opener *opener, const struct broker_reque
 	if (request->number == OPENER_CREATE) {
 		memcpy(opener->created, request->text, sizeof(opener->created));
 		opener->creator = place;
-		opener->has_created[place] = false;
+		opener->made[place] = (struct output_id){ 0 };
 	}
 	pid = fork();
 	if (pid < 0)
@@ -121,6 +123,6 @@ struct xtop_error *opener_start(struct opener *opener, const struct broker_reque
 		opener_run(opener, request, broker, socket);
 	opener->children[place] = pid;
 	if (request->number == OPENER_REMOVE)
-		opener->has_created[opener->creator] = false;
+		opener->creator = OPENER_MAX_CHILDREN;
 	return NULL;
 }

@@ -16,6 +16,7 @@
 #include "supervise/broker_wire.h"
 #include "supervise/caller.h"
 #include "xtop/base/error.h"
+#include "xtop/base/output.h"
 
 enum opener_act {
 	OPENER_CREATE,  /* create a file that is not there yet */
@@ -35,11 +36,12 @@ struct opener {
 	unsigned n_files; /* files that main asked for, whether they could be opened or not */
 	pid_t children[OPENER_MAX_CHILDREN]; /* children at work, or about to end; 0: free */
 	/*
-	 * Whether each child has created the file that it was asked to create. Shared: the child
-	 * writes before it answers, and the broker reads when main has had the answer.
+	 * The file that each child has created, as it was asked to; inode 0: none. Shared: the
+	 * child writes before it answers, and the broker reads when main has had the answer.
 	 */
-	bool *has_created;
-	unsigned creator; /* the child that main last asked to create a file */
+	struct output_id *made;
+	/* the child that main last asked to create a file; OPENER_MAX_CHILDREN: none, or removed */
+	unsigned creator;
 	/* the path that main asked it to create; "": none */
 	char created[sizeof(((struct broker_request *)0)->text)];
 };

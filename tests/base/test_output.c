@@ -7,10 +7,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "xtop/base/output.h"
@@ -101,6 +103,17 @@ static void test_new(void)
 	write_text(file, "half a li");
 	output_discard(file);
 	check(access(path, F_OK) != 0, "no file stays when half of it was written");
+	file = open_or_die(path, true);
+	unlink(path);
+	put(path, "another's");
+	output_discard(file);
+	check_string(content(path), "another's", "a file that was put in its place stays");
+	unlink(path);
+	file = open_or_die(path, true);
+	unlink(path);
+	put(path, "");
+	output_discard(file);
+	check(unlink(path) == 0, "an empty one stays, too");
 	output_discard(NULL);
 }
 
@@ -259,6 +272,7 @@ static void test_foreign_fifo(void)
 static void test_links_on_the_way(void)
 {
 	char results[512], link[512], target[512];
+	int fd;
 
 	snprintf(results, sizeof(results), "%s", in_folder("results"));
 	snprintf(link, sizeof(link), "%s", in_folder("link"));
@@ -271,9 +285,11 @@ static void test_links_on_the_way(void)
 			abort();
 		refuse(in_folder("link/new"), false, "a symbolic link of another user");
 		refuse(in_folder("link/old"), true, "a symbolic link of another user");
-		output_remove(in_folder("link/old"));
-		check(access(in_folder("results/old"), F_OK) == 0,
+		fd = open(in_folder("results/empty"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+		output_remove(in_folder("link/empty"), fd, NULL);
+		check(unlink(in_folder("results/empty")) == 0,
 		      "nothing is removed behind such a link");
+		close(fd);
 		setenv("SUDO_UID", "12345", 1);
 	}
 	output_discard(open_or_die(in_folder("link//new"), false));
@@ -294,6 +310,80 @@ static void test_links_on_the_way(void)
 	unlink(link);
 	unlink(in_folder("results/old"));
 	rmdir(results);
+}
+
+/* Whether a walk comes to the folder of PATH. If not, errno says why. */
+static bool arrives(const char *path)
+{
+	const char *name;
+	int fd;
+
+	errno = 0;
+	fd = output_folder_open(path, &name);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* A user who called no sudo: SUDO_UID says nothing. */
+static void walk_as_user(void)
+{
+	if (setgid(54321) || setuid(54321))
+		_exit(8);
+	setenv("SUDO_UID", "12345", 1);
+	_exit(arrives(in_folder("roots/x")) + 2 * arrives(in_folder("users/x")) +
+	      4 * arrives(in_folder("others/x")));
+}
+
+/* Links to FOLDER itself, of root and of two users. */
+static void test_owners(void)
+{
+	static const struct {
+		const char *name;
+		uid_t owner;
+	} links[] = { { "roots", 0 }, { "users", 54321 }, { "others", 12345 } };
+	int status = 0;
+	pid_t pid;
+
+	if (geteuid())
+		return;
+	for (size_t i = 0; i < 3; i++)
+		if (symlink(folder, in_folder(links[i].name)) ||
+		    lchown(in_folder(links[i].name), links[i].owner, links[i].owner))
+			abort();
+	setenv("SUDO_UID", "54321", 1);
+	check(arrives(in_folder("users/x")), "root follows a link of who called sudo");
+	check(!arrives(in_folder("others/x")) && errno == ELOOP, "but no link of another user");
+	unsetenv("SUDO_UID");
+	chmod(folder, 0711);
+	pid = fork();
+	if (pid == 0)
+		walk_as_user();
+	waitpid(pid, &status, 0);
+	check(WEXITSTATUS(status) == 3, "a user follows links of root and of his own: %d",
+	      WEXITSTATUS(status));
+	chmod(folder, 0700);
+	for (size_t i = 0; i < 3; i++)
+		unlink(in_folder(links[i].name));
+}
+
+static void test_long_paths(void)
+{
+	static char path[2 * PATH_MAX];
+	const char *link = in_folder("long");
+
+	memset(path, '/', sizeof(path) - 1);
+	check(!arrives(path) && errno == ENAMETOOLONG, "a path can be too long");
+	path[PATH_MAX - 1] = 'x';
+	path[PATH_MAX] = '\0';
+	check(arrives(path), "or be just short enough");
+	path[PATH_MAX - 1] = '\0';
+	if (symlink(path, link))
+		abort();
+	snprintf(path, sizeof(path), "%s/a/b", link);
+	check(!arrives(path) && errno == ENAMETOOLONG, "so can what a link and the rest make");
+	unlink(link);
+	check(!arrives(in_folder("no/such/x")) && errno == ENOENT, "a folder that is not there");
 }
 
 /* As on a full disk: the error is reported, and no half of a file stays. */
@@ -355,6 +445,8 @@ int main(void)
 	test_streams();
 	test_foreign_fifo();
 	test_links_on_the_way();
+	test_owners();
+	test_long_paths();
 	test_full();
 	test_full_at_close();
 	test_stdout();

@@ -151,36 +151,61 @@ static void test_replace(void)
 
 /* --- removal ---------------------------------------------------------------------------------- */
 
+/* Removes NAME as if it was the file that was made. */
+static void remove_as_made(const char *name)
+{
+	struct stat status;
+
+	if (lstat(name, &status))
+		abort();
+	output_remove_named(name, &(struct output_id){ status.st_dev, status.st_ino });
+}
+
+/* Another file with this name, or with this number in another file system. */
+static void test_remove_others(void)
+{
+	struct stat status;
+
+	put(path, "");
+	if (stat(path, &status))
+		abort();
+	output_remove_named(path, &(struct output_id){ status.st_dev, status.st_ino + 1 });
+	check(there(path), "a file stays that is not the one that was made");
+	output_remove_named(path, &(struct output_id){ status.st_dev + 1, status.st_ino });
+	check(there(path), "a file of another file system stays");
+	unlink(path);
+}
+
 static void test_remove(void)
 {
 	char hidden[64];
 
 	put(path, "");
-	output_remove_named(path);
+	remove_as_made(path);
 	check(!there(path), "an empty file is removed");
 	put(path, "x");
-	output_remove_named(path);
+	remove_as_made(path);
 	check(there(path), "a file with content stays");
 	put(path, "");
 	if (link(path, other))
 		abort();
-	output_remove_named(path);
+	remove_as_made(path);
 	check(there(path), "a file with another name stays");
 	unlink(other);
 	make_fifo();
-	output_remove_named(path);
+	remove_as_made(path);
 	check(there(path), "a FIFO stays");
 	unlink(path);
 	snprintf(hidden, sizeof(hidden), "%s/.hidden", folder);
 	put(hidden, "");
-	output_remove_named(hidden);
+	remove_as_made(hidden);
 	check(there(hidden), "a hidden file stays");
 	unlink(hidden);
 	if (geteuid() == 0) {
 		put(path, "");
 		if (chown(path, 65534, 65534))
 			abort();
-		output_remove_named(path);
+		remove_as_made(path);
 		check(there(path), "another user's file stays");
 		unlink(path);
 	}
@@ -195,6 +220,7 @@ int main(void)
 	test_names();
 	test_replace();
 	test_remove();
+	test_remove_others();
 	rmdir(folder);
 	return tap_done();
 }

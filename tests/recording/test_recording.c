@@ -252,9 +252,9 @@ static void test_discard(void)
 	check(!recording_writer_open(path, &writer) && access(path, F_OK) == 0,
 	      "a recording that will be discarded was created");
 	recording_writer_begin(writer, &info, NULL);
-	recording_writer_discard(writer);
+	recording_writer_discard(writer, NULL);
 	check(access(path, F_OK) < 0, "a discarded recording leaves no file");
-	recording_writer_discard(NULL);
+	recording_writer_discard(NULL, NULL);
 }
 
 int main(void)

@@ -68,58 +68,97 @@ static void put(const char *path, const char *text)
 	fclose(file);
 }
 
-/*
- * The owner of the folder replaces it by a link to a folder in which another file has the same
- * name.
- */
-static void test_folder_moved(void)
+static int make(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		abort();
+	return fd;
+}
+
+static void move(const char *from, const char *to)
+{
+	if (rename(from, to))
+		abort();
+}
+
+/* The owner of the folder replaces it by a link to a folder into which the file is moved. */
+static void test_folder_moved(int fd)
 {
 	const char *name = strrchr(output, '/') + 1;
 	char moved[64], bait[64], path[128];
 
 	snprintf(moved, sizeof(moved), "%s-moved", folder);
 	snprintf(bait, sizeof(bait), "%s-bait", folder);
-	put(output, "");
-	if (rename(folder, moved) || mkdir(bait, 0700) || symlink(bait, folder))
-		abort();
-	put(output, "");
-	broker_opener.remove(output);
-	check(there(output), "a file of the same name behind a link stays");
 	snprintf(path, sizeof(path), "%s/%s", moved, name);
-	check(!there(path), "the result in the folder that was moved is removed");
-	unlink(output);
-	if (unlink(folder) || rmdir(bait) || rename(moved, folder))
+	move(folder, moved);
+	if (mkdir(bait, 0700) || symlink(bait, folder))
 		abort();
+	move(path, output);
+	broker_opener.remove(output, fd);
+	check(there(output), "a result behind a link stays");
+	move(output, path);
+	broker_opener.remove(output, fd);
+	check(!there(path), "the result in the folder that was moved is removed");
+	if (unlink(folder) || rmdir(bait))
+		abort();
+	move(moved, folder);
+}
+
+/* The user moves the result away, and OUTPUT is another file or a link to it. */
+static void test_exchanged(int fd)
+{
+	char moved[80];
+
+	snprintf(moved, sizeof(moved), "%s-moved", output);
+	move(output, moved);
+	put(output, "");
+	broker_opener.remove(output, fd);
+	check(there(output), "an empty file that was put where the result was stays");
+	unlink(output);
+	if (symlink(moved, output))
+		abort();
+	broker_opener.remove(output, fd);
+	check(there(output) && there(moved), "a symlink stays");
+	move(moved, output);
 }
 
 static void test_remove(void)
 {
-	put(output, "");
-	put(others, "");
-	broker_opener.remove(others);
+	int fd = make(output), other = make(others), reader = open(output, O_RDONLY | O_CLOEXEC);
+
+	broker_opener.remove(others, other);
 	check(there(others), "a file that the command line does not name stays");
-	broker_opener.remove(output);
-	check(!there(output), "an empty result is removed");
-	put(output, "something");
-	broker_opener.remove(output);
-	check(there(output), "a file that is not empty stays");
-	unlink(output);
-	check(symlink(others, output) == 0, "a symlink is made");
-	broker_opener.remove(output);
-	check(there(output), "a symlink stays");
-	unlink(output);
-	check(link(others, output) == 0, "a hard link is made");
-	broker_opener.remove(output);
-	check(there(output), "a hard link stays");
-	unlink(output);
+	broker_opener.remove(output, other);
+	check(there(output), "a result stays that is not the file that main has open");
+	broker_opener.remove(output, reader);
+	check(there(output), "a result stays that main has open to read");
 	unlink(others);
-	put(output, "");
-	if (geteuid() == 0 && chown(output, 65534, 65534) == 0) {
-		broker_opener.remove(output);
+	if (write(fd, "something", 9) != 9)
+		abort();
+	broker_opener.remove(output, fd);
+	check(there(output), "a file that is not empty stays");
+	if (ftruncate(fd, 0) || link(output, others))
+		abort();
+	broker_opener.remove(output, fd);
+	check(there(output), "a hard link stays");
+	unlink(others);
+	if (geteuid() == 0 && fchown(fd, 65534, 65534) == 0) {
+		broker_opener.remove(output, fd);
 		check(there(output), "another user's file stays");
+		if (fchown(fd, 0, 0))
+			abort();
 	}
-	unlink(output);
-	test_folder_moved();
+	test_exchanged(fd);
+	test_folder_moved(fd);
+	close(fd);
+	fd = make(output);
+	broker_opener.remove(output, fd);
+	check(!there(output), "an empty result is removed");
+	close(fd);
+	close(other);
+	close(reader);
 }
 
 /* The user for whom root runs xtop may write there. */

@@ -220,6 +220,21 @@ static void test_remove_others(void)
 	unlink(request_for(0, "d.folded").text);
 }
 
+/* The user's empty file takes the place of the one that was made. */
+static void test_remove_exchanged(void)
+{
+	const struct broker_request made = request_for(0, "made.folded");
+	const struct broker_request moved = request_for(0, "moved.folded");
+
+	check(opens(OPENER_CREATE, "made.folded") && rename(made.text, moved.text) == 0,
+	      "a file is made, and moved away");
+	make_users_file(made.text);
+	check(removes("made.folded") && there("made.folded") && there("moved.folded"),
+	      "the user's file in its place is not removed");
+	unlink(made.text);
+	unlink(moved.text);
+}
+
 /* A file that was asked for before is made after the user's file was named in vain. */
 static void test_remove_late(void)
 {
@@ -310,12 +325,12 @@ static void test_full(void)
 /* Nothing tells whether a file was made. */
 static void test_no_memory(void)
 {
-	bool *memory = opener.has_created;
+	struct output_id *memory = opener.made;
 
-	opener.has_created = MAP_FAILED;
+	opener.made = MAP_FAILED;
 	check(!starts(OPENER_CREATE, "g.folded") && !starts(OPENER_REMOVE, "g.folded"),
 	      "without shared memory there is no child");
-	opener.has_created = memory;
+	opener.made = memory;
 }
 
 /* A child that cannot give up the broker's rights, or have a warden, opens nothing. */
@@ -408,6 +423,7 @@ int main(void)
 		abort();
 	test_remove();
 	test_remove_others();
+	test_remove_exchanged();
 	if (!is_sanitized)
 		test_remove_late();
 	test_children();

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "xtop/base/error.h"
 
@@ -27,7 +28,8 @@ struct output_opener {
 	 * *EXISTSP becomes true if PATH was refused because it exists, and REPLACE would allow it.
 	 */
 	struct xtop_error *(*open)(const char *path, bool replace, int *fdp, bool *existsp);
-	void (*remove)(const char *path); /* removes an empty file that this run has created */
+	/* Removes PATH if it is the file that FD has open for writing, and empty. */
+	void (*remove)(const char *path, int fd);
 };
 
 /*
@@ -64,8 +66,20 @@ bool output_flush(FILE *stream);
 /* Writes all of BYTES to FD. False: not all were written; errno says why. */
 bool output_write(int fd, const void *bytes, size_t size_bytes);
 
-/* Removes PATH, but follows no link to it. False: this process has no right to. */
-bool output_remove(const char *path);
+/* A file, whatever its name is. No number of a file is 0. */
+struct output_id {
+	dev_t device;
+	ino_t inode; /* may be another file's when this one has no name and nobody has it open */
+};
+
+struct output_id output_id(int fd);
+/* Removes NAME in FOLDER if it is MADE, a file of this user's that is empty. False: it stays. */
+bool output_remove_at(int folder, const char *name, const struct output_id *made);
+/*
+ * Removes PATH if it is the file of FD, and empty; follows no link to it. If this process has no
+ * right to, OPENER does; it may be NULL.
+ */
+void output_remove(const char *path, int fd, const struct output_opener *opener);
 
 /* --- files that are named while xtop runs ----------------------------------------------------- */
 
@@ -78,8 +92,8 @@ bool output_remove(const char *path);
  */
 struct xtop_error *output_open_named_fd(const char *path, const char *const *endings, bool replace,
 					int *fdp, bool *existsp);
-/* Removes what output_open_named_fd() has created, if it is empty. */
-void output_remove_named(const char *path);
+/* Removes MADE, which output_open_named_fd() has created as PATH, if it is empty. */
+void output_remove_named(const char *path, const struct output_id *made);
 
 /*
  * Creates PATH with mode 0600. An existing PATH, also a symbolic link, is an error. The caller

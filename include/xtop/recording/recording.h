@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 #include "xtop/base/error.h"
+#include "xtop/base/output.h"
 #include "xtop/memory/memory.h"
 #include "xtop/sample/control.h"
 #include "xtop/sample/sample.h"
@@ -107,9 +108,9 @@ void recording_writer_set_counts(struct recording_writer *writer,
 struct xtop_error *recording_writer_close(struct recording_writer *writer);
 /*
  * Removes the file and frees WRITER, instead of recording_writer_close(), if nothing was recorded.
- * NULL allowed. False: this process may not remove the file.
+ * WRITER may be NULL. If this process may not remove the file, OPENER does; it may be NULL.
  */
-bool recording_writer_discard(struct recording_writer *writer);
+void recording_writer_discard(struct recording_writer *writer, const struct output_opener *opener);
 
 /* --- reader: recording/reader.c --------------------------------------------------------------- */
 
