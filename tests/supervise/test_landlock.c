@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "supervise/helper_sandbox.h"
 #include "supervise/landlock.h"
 #include "tests/support/emulated.h"
 #include "tests/support/old_landlock.h"
@@ -170,6 +171,37 @@ static void test_rights(long abi)
 	close(rights.folder);
 }
 
+/* How many of N FOLDERS a helper can read that connects. 255: it cannot enter its walls. */
+static int count_read(const char *const *folders, size_t n)
+{
+	pid_t child = fork();
+	int read = 0, status;
+
+	if (child == 0) {
+		if (is_hidden)
+			hide_landlock();
+		if (helper_sandbox_enter(-1, true))
+			_exit(255);
+		for (size_t i = 0; i < n; i++)
+			read += open(folders[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC) >= 0;
+		_exit(read);
+	}
+	waitpid(child, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+static void test_helper(long abi)
+{
+	static const char *const own[] = { "/usr", "/lib", "/etc", "/proc/self" };
+	static const char *const others[] = { "/", "/var", "/tmp", "/dev", "/proc" };
+	int n;
+
+	n = count_read(own, 4);
+	check(n == 4, "a helper reads programs, settings and what it is itself: %d of 4", n);
+	n = count_read(others, 5);
+	check(n == (abi ? 0 : 5), "a helper reads %s else: %d of 5", abi ? "nothing" : "all", n);
+}
+
 static void start_servers(void)
 {
 	struct sockaddr_in address = loopback(0);
@@ -197,10 +229,13 @@ int main(void)
 		return 99;
 	start_servers();
 	check(landlock_is_there() == (abi > 0), "the kernel's Landlock has version %ld", abi);
-	if (abi > 0)
+	if (abi > 0) {
 		test_rights(abi);
+		test_helper(abi);
+	}
 	is_hidden = true;
 	test_rights(0);
+	test_helper(0);
 	rmdir(folder);
 	return tap_done();
 }
