@@ -95,13 +95,35 @@ static void arm_restore(const struct cfi_machine *machine, const struct cfi_rule
 			cursor->regs[machine->preserved_registers[i]] = words[rule->slot[i]];
 }
 
+/*
+ * Computes *CFAP, or for RULE_CFA_DEREF_ARM64 its place. If the stack pointer is unknown, a
+ * function that has saved x29 and x30 side by side has the place of these words in x29: its frame
+ * record (AAPCS64 §6.4.6).
+ */
+static bool arm_find_cfa(const struct cfi_machine *machine, const struct cfi_rule *rule,
+			 const struct cursor *cursor, uint64_t *cfap)
+{
+	unsigned record = rule->slot[CFI_ARM64_PRESERVED - 1];
+
+	if (cursor->known >> rule->reg & 1) {
+		*cfap = cursor->regs[rule->reg] + rule->offset;
+		return true;
+	}
+	if (rule->kind != RULE_CFA_ARM64 || rule->reg != REG_SP || record >= rule->n_words ||
+	    rule->slot[PRESERVED_RETURN] != record + 1 || !(cursor->known >> REG_ARM64_FP & 1))
+		return false;
+	*cfap = cursor->regs[REG_ARM64_FP] -
+		machine->word_bytes * ((int64_t)rule->low + (int64_t)record);
+	return true;
+}
+
 static enum unwind_step arm_rule_step(const struct cfi_machine *machine,
 				      const struct cfi_rule *rule, struct cursor *cursor)
 {
-	uint64_t cfa = cursor->regs[rule->reg] + rule->offset, words[CFI_RULE_WORDS], caller;
+	uint64_t cfa, words[CFI_RULE_WORDS], caller;
 	enum unwind_step step;
 
-	if (!(cursor->known >> rule->reg & 1))
+	if (!arm_find_cfa(machine, rule, cursor, &cfa))
 		return STEP_BAD;
 	if (rule->kind == machine->rule_deref && !cursor_read_words(cursor, cfa, &cfa, 1))
 		return STEP_CUT;

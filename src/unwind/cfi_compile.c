@@ -178,17 +178,6 @@ static bool cfi_rule_of_state(const struct cfi_machine *machine, const struct cf
 	return true;
 }
 
-/*
- * Whether the row tells where a jump leads, not who has called: glibc's __longjmp says in which
- * registers it has the new stack pointer and the new place (sysdeps/x86_64/__longjmp.S). Its
- * callers are still on the stack, and its instructions tell them.
- */
-static bool cfi_is_jump(const struct cfi_machine *machine, const struct cfi_state *state)
-{
-	return state->registers[machine->sp_number].where == WHERE_REGISTER &&
-	       state->registers[machine->return_number].where == WHERE_REGISTER;
-}
-
 /* libunwind is built for the registers of dom0 only, so other machines have no RULE_ASK. */
 static struct cfi_rule cfi_make_rule(const struct cfi_state *state, const struct cfi_cie *cie)
 {
@@ -197,7 +186,7 @@ static struct cfi_rule cfi_make_rule(const struct cfi_state *state, const struct
 
 	if (state->registers[machine->return_number].where == WHERE_UNDEFINED)
 		return (struct cfi_rule){ .kind = RULE_OUTERMOST };
-	if (state->cfa == CFA_UNSAID || cfi_is_jump(machine, state))
+	if (state->cfa == CFA_UNSAID)
 		return (struct cfi_rule){ .kind = RULE_NONE };
 	if (cfi_rule_of_state(machine, state, cie->signal, &rule))
 		return rule;
@@ -240,8 +229,27 @@ static bool cfi_begins_chain(struct cfi_compiler *compiler, const struct entry_p
 }
 
 /*
- * Adds the rows of FDE below END, and a row with RULE_NONE after them. OUTERMOST: none of the
- * function's instructions has a caller.
+ * Whether the row tells where a jump leads, not who has called. glibc's __longjmp says in which
+ * registers it has the new stack pointer and the new place (sysdeps/x86_64/__longjmp.S), or where
+ * it reads the new place, above a CFA that an argument tells (sysdeps/aarch64/__longjmp.S). Such a
+ * CFA is not the new stack pointer.
+ */
+static bool cfi_is_jump(const struct cfi_machine *machine, const struct cfi_state *state)
+{
+	const struct cfi_place *place = &state->registers[machine->return_number];
+	enum cfi_where sp = state->registers[machine->sp_number].where;
+
+	if (place->where == WHERE_REGISTER)
+		return sp == WHERE_REGISTER;
+	return place->where == WHERE_OFFSET && place->value >= 0 && sp == WHERE_UNSAID &&
+	       state->cfa == CFA_REGISTER && state->cfa_register != machine->sp_number &&
+	       !cfi_is_preserved(machine, state->cfa_register);
+}
+
+/*
+ * Adds the rows of FDE below END, and a row with RULE_NONE after them. Once a row tells where a
+ * jump leads, the rest are left to the function's instructions: its callers may still be on the
+ * stack. OUTERMOST: none of the function's instructions has a caller.
  */
 static void cfi_add_fde(struct cfi_compiler *compiler, const struct cfi_fde *fde, uint64_t end,
 			bool outermost)
@@ -249,11 +257,17 @@ static void cfi_add_fde(struct cfi_compiler *compiler, const struct cfi_fde *fde
 	struct cfi_program *program = compiler->program;
 	struct cfi_builder *rows = &compiler->rows;
 	uint64_t reached = fde->start;
+	bool jumps = false;
 
 	cfi_program_start(program, fde);
 	while (cfi_program_next(program) && program->row_start < end) {
 		struct cfi_rule rule =
 			outermost ? cfi_rule_outermost : cfi_make_rule(&program->state, &fde->cie);
+
+		jumps |= cfi_is_jump(cfi_machine(fde->cie.is_short, fde->cie.is_arm64),
+				     &program->state);
+		if (jumps)
+			rule = cfi_rule_none;
 
 		cfi_builder_add(rows, program->row_start, &rule);
 		reached = program->row_end;

@@ -233,6 +233,17 @@ static bool computed_is_outermost(const struct computed *computed, uint64_t star
 	       flow_begins_chain(computed->work->flow, start);
 }
 
+/* The rule at an instruction before which STATE holds. */
+static struct cfi_rule computed_make_rule(const struct computed *computed,
+					  const struct computed_state *state)
+{
+	struct cfi_rule rule = computed_state_rule(state, computed->machine);
+
+	if (rule.kind == RULE_NONE && flow_goes_by_link(computed->work->flow))
+		return computed_state_link_rule(state, computed->machine);
+	return rule;
+}
+
 /*
  * Adds the rows of the function in [START, END). Code that was not followed gets rule 0. Returns
  * false if there is no room for the rows.
@@ -255,7 +266,7 @@ static bool computed_add_rows(struct computed *computed, uint64_t start, uint64_
 			struct cfi_rule rule = cfi_rule_outermost;
 
 			if (!flow_has_left_stack(computed->work->flow, place.state))
-				rule = computed_state_rule(place.state, computed->machine);
+				rule = computed_make_rule(computed, place.state);
 			number = cfi_builder_number(rules, &rule);
 		}
 		if (!computed_rows_add(rows, (uint32_t)(at - computed->base), number))

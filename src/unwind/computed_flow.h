@@ -53,6 +53,12 @@ bool flow_begins_chain(const struct flow *flow, uint64_t start);
  */
 bool flow_has_left_stack(const struct flow *flow, const struct computed_state *state);
 
+/*
+ * Whether the function that was run last calls nothing, changes to another stack, and then goes to
+ * the address in x30, as arm64's longjmp() and switches between threads do.
+ */
+bool flow_goes_by_link(const struct flow *flow);
+
 enum flow_state {
 	FLOW_KNOWN,     /* the state before the instruction is known */
 	FLOW_UNREACHED, /* no path leads to the instruction */

@@ -184,3 +184,23 @@ struct cfi_rule computed_state_rule(const struct computed_state *state,
 			rule.slot[i] = (uint8_t)(words.words[i] - words.low);
 	return rule;
 }
+
+struct cfi_rule computed_state_link_rule(const struct computed_state *state,
+					 const struct computed_machine *machine)
+{
+	const struct cfi_machine *cfi = machine->cfi;
+	struct cfi_rule rule = { .kind = cfi->rule_cfa,
+				 .reg = REG_SP,
+				 .unchanged = cfi->preserved_mask };
+
+	for (unsigned i = 0; i < cfi->n_preserved; i++)
+		if (state->regs[machine->preserved[i]].kind == VALUE_ENTRY)
+			rule.unchanged &= ~(1U << cfi->preserved_registers[i]);
+	if (state->regs[machine->preserved[PRESERVED_RETURN]].kind == VALUE_ENTRY ||
+	    !(rule.unchanged >> REG_RBP & 1))
+		return (struct cfi_rule){ .kind = RULE_NONE };
+	if (!computed_state_is_elsewhere(state))
+		rule.unchanged &= ~(1U << REG_SP);
+	memset(rule.slot, CFI_RULE_WORDS, sizeof(rule.slot));
+	return rule;
+}

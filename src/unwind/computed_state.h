@@ -109,5 +109,13 @@ bool computed_state_is_left(const struct computed_state *state,
 /* The rule that finds the caller from STATE. RULE_NONE: the return address is unknown. */
 struct cfi_rule computed_state_rule(const struct computed_state *state,
 				    const struct computed_machine *machine);
+/*
+ * The rule for arm64 code that goes to the address in x30 and to another stack (longjmp()), once it
+ * has loaded x30 and x29: the place in x30 counts as the caller, as its callers are the ones that
+ * are left. Before the code has changed stacks, the stack pointer there is unknown. RULE_NONE: x30
+ * or x29 still has its value from the entry.
+ */
+struct cfi_rule computed_state_link_rule(const struct computed_state *state,
+					 const struct computed_machine *machine);
 
 #endif

@@ -40,7 +40,11 @@ struct cursor {
 	uint64_t regs[CURSOR_REGISTERS];
 	uint32_t arch;       /* the vCPU's enum guest_arch */
 	uint32_t word_bytes; /* size of a stack word in this frame's code: 8 or 4 */
-	uint32_t known;   /* bit i: regs[i] is known in this frame; REG_PC and REG_SP always are */
+	/*
+	 * Bit i: regs[i] is known in this frame. REG_PC and REG_SP always are, but REG_SP is only a
+	 * lower bound after code that is about to change stacks (computed_state_link_rule()).
+	 */
+	uint32_t known;
 	bool thumb;       /* the frame's code is Thumb code (cursor_arm32.h) */
 	bool interrupted; /* REG_PC is the next instruction to run; else a return address */
 	bool user;        /* the frame's code is user code */

@@ -62,6 +62,8 @@ struct flow_change {
 	bool is_late;    /* the function uses the stack that it has at its entry */
 	bool comes_back; /* the function comes back to that stack, or returns */
 	bool jumps;      /* the function jumps away while it uses the other stack */
+	bool by_link;    /* the function goes to the address in x30 while it uses the other stack */
+	bool calls;      /* the function calls others */
 };
 
 struct flow {
@@ -139,6 +141,11 @@ bool flow_begins_frame(struct flow *flow, struct flow_window *window, uint32_t o
 void flow_find_change(struct flow *flow);
 /* Whether the function changes to another stack, and stays on that stack for ever. */
 bool flow_changes_stack(const struct flow *flow);
+/*
+ * Whether the function goes to another context, as longjmp() does: it calls nothing, takes a stack
+ * pointer that something has saved, and jumps away.
+ */
+bool flow_jumps_to_context(const struct flow *flow);
 
 /* --- flow_try.c ------------------------------------------------------------------------------- */
 

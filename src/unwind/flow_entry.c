@@ -97,6 +97,7 @@ static void flow_note_elsewhere(struct flow *flow, const struct flow_op *op)
 	flow->change.comes_back |=
 		op->instruction.flow == INSTRUCTION_RETURN || !computed_state_is_elsewhere(&state);
 	flow->change.jumps |= flow_jumps_away(flow, &op->instruction);
+	flow->change.by_link |= op->instruction.by_link;
 }
 
 /* Whether the function can be left, other than by a call or an exception. */
@@ -147,6 +148,7 @@ void flow_find_change(struct flow *flow)
 		if (!op->state)
 			continue;
 		change->comes_back |= op->instruction.flow == INSTRUCTION_END;
+		change->calls |= op->instruction.flow == INSTRUCTION_CALL;
 		if (computed_state_is_elsewhere(&flow->states[op->state - 1]))
 			flow_note_elsewhere(flow, op);
 		else if (op->instruction.begins && op->instruction.lost >> REG_SP & 1)
@@ -159,6 +161,14 @@ void flow_find_change(struct flow *flow)
 bool flow_changes_stack(const struct flow *flow)
 {
 	return flow->change.changes && !flow->change.comes_back && !flow->change.jumps;
+}
+
+bool flow_jumps_to_context(const struct flow *flow)
+{
+	const struct flow_change *change = &flow->change;
+
+	return change->changes && change->jumps && !change->comes_back && !change->is_fixed &&
+	       !change->calls;
 }
 
 /* --- the results ------------------------------------------------------------------------------ */
@@ -179,4 +189,9 @@ bool flow_has_left_stack(const struct flow *flow, const struct computed_state *s
 {
 	return computed_state_begins_chain(state) ||
 	       (computed_state_is_elsewhere(state) && flow_changes_stack(flow));
+}
+
+bool flow_goes_by_link(const struct flow *flow)
+{
+	return flow->change.by_link && !flow->change.calls;
 }

@@ -327,7 +327,8 @@ static bool flow_run_function(struct flow *flow, uint64_t start, uint64_t end)
 		return flow_run_parent(flow, start, end);
 	if (!flow->returns_well &&
 	    (flow->returns_badly || (!flow->leaves && !flow_is_called(flow) &&
-				     !flow_changes_stack(flow) && !flow_is_function(flow))))
+				     !flow_changes_stack(flow) && !flow_jumps_to_context(flow) &&
+				     !flow_is_function(flow))))
 		return false;
 	return !flow->failed;
 }

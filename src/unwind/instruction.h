@@ -58,6 +58,7 @@ struct instruction {
 	uint8_t second;  /* the register that `pair` stores or loads at the next word */
 	bool pair;       /* EFFECT_STORE, EFFECT_LOAD: two registers are stored or loaded */
 	bool tail;       /* INSTRUCTION_INDIRECT: the jump leads to another function */
+	bool by_link;    /* INSTRUCTION_INDIRECT, INSTRUCTION_RETURN: goes to the address in x30 */
 	bool compares;   /* compares source with the stack pointer */
 	bool begins;     /* sets the frame pointer to 0, or the stack pointer to a fixed address */
 	bool marks_target; /* endbr64, bti: calls and jumps by a register may lead here */

@@ -406,6 +406,7 @@ static void arm64_decode_indirect(struct instruction *to, uint32_t code)
 	case 2: /* ret has 30, retaa has 31 */
 		to->flow =
 			arm64_field(code, 5, 5) >= 30 ? INSTRUCTION_RETURN : INSTRUCTION_INDIRECT;
+		to->by_link = to->flow == INSTRUCTION_RETURN;
 		break;
 	case 4:
 	case 5:
@@ -414,6 +415,7 @@ static void arm64_decode_indirect(struct instruction *to, uint32_t code)
 	default: /* bti c lets only a jump by x16 or x17 lead to another function */
 		to->flow = INSTRUCTION_INDIRECT;
 		to->tail = arm64_field(code, 5, 5) == 16 || arm64_field(code, 5, 5) == 17;
+		to->by_link = arm64_field(code, 5, 5) == 30;
 		break;
 	}
 }

@@ -391,12 +391,41 @@ static void step_report(const char *what, const struct unwind_stack *stack, unsi
 	putchar('\n');
 }
 
+/*
+ * How many frames of STACK are right if the program is about to go to the address in the link
+ * register, as longjmp() does: the place there, and then the callers of a real frame of its
+ * function, or an early end. 1 if this is no such chain.
+ */
+static unsigned step_match_goal(const struct unwind_stack *stack)
+{
+	const struct mapping *mapping = space_find(step.space, step.regs[REG_LINK]);
+	unsigned n = stack->n_frames;
+	uint64_t start, end, inner;
+
+	if (n < 2 || n - 2 > step.n || stack->frames[1].address != step.regs[REG_LINK] ||
+	    !mapping || !mapping->image)
+		return 1;
+	if (n == 2 && stack->stop != UNWIND_COMPLETE)
+		return n;
+	for (unsigned i = 2; i < n; i++)
+		if (stack->frames[i].address != step.frames[n - 1 - i].value)
+			return 1;
+	if (n - 2 == step.n)
+		return n;
+	inner = step.frames[n - 2].value - 1 - mapping->bias; /* its call may be its end */
+	return image_find_code(mapping->image, step.regs[REG_LINK] - mapping->bias, &start, &end) &&
+			       inner - start < end - start
+		       ? n
+		       : 1;
+}
+
 static void step_compare(void)
 {
 	const struct unwind_spaces spaces = { .user = space_for_unwind(step.space),
 					      .user_whole = true };
 	static struct unwind_stack stack;
 	unsigned i = 1;
+	bool is_whole;
 
 	step_copy();
 	unwind_stack(&record.vcpu, &spaces, UNWIND_AUTO, &stack);
@@ -404,9 +433,12 @@ static void step_compare(void)
 	while (i < stack.n_frames && i <= step.n &&
 	       stack.frames[i].address == step.frames[step.n - i].value)
 		i++;
-	if (i == 1 && stack.n_frames == 2 && stack.frames[1].address == step.regs[REG_LINK])
-		i = 2; /* where longjmp() goes: it has loaded the link register */
-	if (i == stack.n_frames && i == step.n + 1 && stack.stop == UNWIND_COMPLETE) {
+	is_whole = i == step.n + 1;
+	if (i == 1 && step_match_goal(&stack) > 1) {
+		i = stack.n_frames;
+		is_whole = true;
+	}
+	if (i == stack.n_frames && is_whole && stack.stop == UNWIND_COMPLETE) {
 		step.n_right++;
 	} else if (i == stack.n_frames && stack.stop != UNWIND_COMPLETE) {
 		step.n_early++;

@@ -180,6 +180,32 @@ static void test_large_frame(void)
 	memcpy(eh_frame.fde + 25, kept, sizeof(kept));
 }
 
+/*
+ * As glibc's __longjmp: before 4 nothing is said; then the CFA is x0, and the registers lie above
+ * it; from 16 on they are said to be the caller's. The instructions tell more.
+ */
+static void test_jump(void)
+{
+	static const uint8_t program[] = {
+		0x41, 0x0c, 0,	  0,	0x11, 29, 0x76, 0x11, 30, 0x75, /* 4: x29, x30 at CFA + 80, 88 */
+		0x43, 0x08, 29, 0x08, 30,                              /* 16: same values */
+	};
+	uint8_t kept[sizeof(program)];
+	struct cursor cursor;
+	struct cfi *cfi;
+
+	memcpy(kept, eh_frame.fde + 25, sizeof(kept));
+	memcpy(eh_frame.fde + 25, program, sizeof(program));
+	cfi = compile(&eh_frame, sizeof(eh_frame));
+	for (uint32_t at = 0; cfi && at < 0x40; at += 4) {
+		begin(at, &cursor);
+		check(cfi_arm64_step(cfi, 0, &cursor) == (at < 4 ? STEP_CALLER : STEP_NOT_COVERED),
+		      "rows that tell where a jump leads are not used: %#x", at);
+	}
+	cfi_destroy(cfi);
+	memcpy(eh_frame.fde + 25, kept, sizeof(kept));
+}
+
 static void test_refused(void)
 {
 	struct cfi *cfi;
@@ -337,6 +363,7 @@ int main(void)
 	test_signal(cfi);
 	cfi_destroy(cfi);
 	test_large_frame();
+	test_jump();
 	test_refused();
 	test_32();
 	return tap_done();

@@ -20,6 +20,8 @@
 #define IN_LINK UINT64_C(0x20000)
 #define X20     22   /* number of x20 in a cursor */
 
+#define X21_TO_X28 (0xffU << (X20 + 1))
+
 static struct {
 	struct sample_vcpu vcpu;
 	struct sample_stack stack;
@@ -384,6 +386,41 @@ static void test_handler(void)
 	computed_destroy(computed);
 }
 
+/*
+ * A longjmp() reads the registers one after the other, and then changes stacks. The chain goes
+ * first to its caller, and once x30 is loaded to where it jumps. There the stack pointer is unknown
+ * before instruction 7, x20 before 4, and x21 to x28 always.
+ */
+static void test_jump(void)
+{
+	static const uint32_t words[] = {
+		0xf9400013, /* 0 ldr x19, [x0] */
+		0xa945101d, /* 1 ldp x29, x4, [x0, #80] */
+		0xca03009e, /* 2 eor x30, x4, x3 */
+		0xf9400414, /* 3 ldr x20, [x0, #8] */
+		0xf9403404, /* 4 ldr x4, [x0, #104] */
+		0xca030085, /* 5 eor x5, x4, x3 */
+		0x910000bf, /* 6 mov sp, x5 */
+		0xf100003f, /* 7 cmp x1, #0 */
+		0xd61f03c0, /* 8 br x30 */
+	};
+	struct made_code code = CODE(words, true);
+	struct computed *computed = create_computed(&code);
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		struct cursor cursor = cursor_at(PLACE + 4 * i, true, 4);
+		uint32_t unknown;
+
+		check_at(computed, "a jump out of calls", i, 0, LINK);
+		computed_step(computed, 0, &cursor);
+		unknown = ~cursor.known & cfi_machine_arm64.preserved_mask;
+		check(i < 3 ? !(unknown >> REG_SP & 1)
+			    : unknown == ((i < 7) << REG_SP | (i == 3) << X20 | X21_TO_X28),
+		      "a jump out of calls, at instruction %u: unknown %#x", i, unknown);
+	}
+	computed_destroy(computed);
+}
+
 /* Entries of a kernel: the first CPU's is 0, the others' is 10. */
 static void test_entries(void)
 {
@@ -475,6 +512,7 @@ int main(void)
 	test_behind_call();
 	test_never_returns();
 	test_handler();
+	test_jump();
 	test_frame();
 	test_leaf();
 	test_large();

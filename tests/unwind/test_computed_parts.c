@@ -105,6 +105,28 @@ static void check_step(struct computed *computed, const char *what, uint64_t add
 	      "%s: %#" PRIx64 ": %u words lie below the caller's address", what, address, n_words);
 }
 
+/* As glibc's __longjmp: its callers are on the stack until it takes another stack pointer. */
+static void test_jump_out(void)
+{
+	static const uint8_t bytes[] = {
+		0x4c, 0x8b, 0x47, 0x30, /* 1000: mov 0x30(%rdi),%r8 */
+		0x48, 0x8b, 0x57, 0x38, /* 1004: mov 0x38(%rdi),%rdx */
+		0x48, 0x8b, 0x1f,       /* 1008: mov (%rdi),%rbx */
+		0x4c, 0x89, 0xc4,       /* 100b: mov %r8,%rsp */
+		0xff, 0xe2,             /* 100e: jmp *%rdx */
+	};
+	struct code code = { bytes, sizeof(bytes), { { PLACE, PLACE + sizeof(bytes) } } };
+	struct computed *computed = create_computed(&code);
+	struct cursor cursor;
+
+	check_step(computed, "a jump out of calls", 0x1000, 0);
+	check_step(computed, "a jump out of calls", 0x1008, 0);
+	check_step(computed, "a jump out of calls", 0x100b, 0);
+	check(step_from(computed, 0x100e, &cursor) == STEP_NOT_COVERED,
+	      "a jump out of calls, on the other stack");
+	computed_destroy(computed);
+}
+
 /* Followed alone, the part begins with the end of a function, and nothing leads to the rest. */
 static void test_part_begins_with_end(void)
 {
@@ -559,6 +581,7 @@ static void test_guess_ends(void)
 
 int main(void)
 {
+	test_jump_out();
 	test_part_begins_with_end();
 	test_part_not_followed();
 	test_part_before_switch();

@@ -215,22 +215,24 @@ static const struct {
 	enum instruction_flow flow;
 	int32_t distance; /* 0: no target */
 	bool tail;
+	bool by_link;
 } flows[] = {
-	{ 0x94000002, "bl .+8", INSTRUCTION_CALL, 8, false },
-	{ 0xd63f0020, "blr x1", INSTRUCTION_CALL, 0, false },
-	{ 0x17ffffff, "b .-4", INSTRUCTION_JUMP, -4, false },
-	{ 0x54000080, "b.eq .+16", INSTRUCTION_BRANCH, 16, false },
-	{ 0xb4000080, "cbz x0, .+16", INSTRUCTION_BRANCH, 16, false },
-	{ 0x35ffff93, "cbnz w19, .-16", INSTRUCTION_BRANCH, -16, false },
-	{ 0x36180080, "tbz w0, #3, .+16", INSTRUCTION_BRANCH, 16, false },
-	{ 0xd61f0020, "br x1", INSTRUCTION_INDIRECT, 0, false },
-	{ 0xd61f0200, "br x16", INSTRUCTION_INDIRECT, 0, true },
-	{ 0xd65f03c0, "ret", INSTRUCTION_RETURN, 0, false },
-	{ 0xd65f0bff, "retaa", INSTRUCTION_RETURN, 0, false },
-	{ 0xd65f0020, "ret x1", INSTRUCTION_INDIRECT, 0, false },
-	{ 0xd69f03e0, "eret", INSTRUCTION_END, 0, false },
-	{ 0xd4207d00, "brk #1000", INSTRUCTION_TRAP, 0, false },
-	{ 0x00000000, "udf #0", INSTRUCTION_TRAP, 0, false },
+	{ 0x94000002, "bl .+8", INSTRUCTION_CALL, 8, false, false },
+	{ 0xd63f0020, "blr x1", INSTRUCTION_CALL, 0, false, false },
+	{ 0x17ffffff, "b .-4", INSTRUCTION_JUMP, -4, false, false },
+	{ 0x54000080, "b.eq .+16", INSTRUCTION_BRANCH, 16, false, false },
+	{ 0xb4000080, "cbz x0, .+16", INSTRUCTION_BRANCH, 16, false, false },
+	{ 0x35ffff93, "cbnz w19, .-16", INSTRUCTION_BRANCH, -16, false, false },
+	{ 0x36180080, "tbz w0, #3, .+16", INSTRUCTION_BRANCH, 16, false, false },
+	{ 0xd61f0020, "br x1", INSTRUCTION_INDIRECT, 0, false, false },
+	{ 0xd61f0200, "br x16", INSTRUCTION_INDIRECT, 0, true, false },
+	{ 0xd61f03c0, "br x30", INSTRUCTION_INDIRECT, 0, false, true },
+	{ 0xd65f03c0, "ret", INSTRUCTION_RETURN, 0, false, true },
+	{ 0xd65f0bff, "retaa", INSTRUCTION_RETURN, 0, false, true },
+	{ 0xd65f0020, "ret x1", INSTRUCTION_INDIRECT, 0, false, false },
+	{ 0xd69f03e0, "eret", INSTRUCTION_END, 0, false, false },
+	{ 0xd4207d00, "brk #1000", INSTRUCTION_TRAP, 0, false, false },
+	{ 0x00000000, "udf #0", INSTRUCTION_TRAP, 0, false, false },
 };
 
 static bool decode(uint32_t word, struct instruction *instruction)
@@ -266,7 +268,8 @@ static void test_flows(void)
 		struct instruction got = { 0 };
 
 		check(decode(flows[i].word, &got) && got.flow == flows[i].flow &&
-			      got.target == target && got.tail == flows[i].tail,
+			      got.target == target && got.tail == flows[i].tail &&
+			      got.by_link == flows[i].by_link,
 		      "%s: flow %d, target %#llx", flows[i].text, got.flow,
 		      (unsigned long long)got.target);
 		check(got.flow != INSTRUCTION_CALL || got.lost >> CODE_ARM64_LR & 1,
