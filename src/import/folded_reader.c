@@ -24,8 +24,8 @@
  */
 #include "config.h"
 
-#include "import/lines.h"
 #include "import/readers.h"
+#include "import/text_lines.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -267,14 +267,14 @@ static struct xtop_error *folded_parse_line(struct folded_reader *reader,
 
 /* --- all lines -------------------------------------------------------------------------------- */
 
-static struct xtop_error *folded_read_lines(struct folded_reader *reader, struct lines *lines)
+static struct xtop_error *folded_read_lines(struct folded_reader *reader, struct text_lines *lines)
 {
 	struct xtop_error *error;
 	struct text_line line;
 	bool more;
 
 	for (;;) {
-		error = lines_next(lines, &line, &more);
+		error = text_lines_next(lines, &line, &more);
 		if (error || !more)
 			return error;
 		reader->line = lines->number;
@@ -379,13 +379,13 @@ bool folded_knows(const struct import_head *head)
 static struct xtop_error *folded_run(struct folded_reader *reader, struct import_source *source,
 				     const struct import_head *head)
 {
-	struct lines lines;
-	struct xtop_error *error = lines_init(&lines, source, head->bytes, head->n);
+	struct text_lines lines;
+	struct xtop_error *error = text_lines_init(&lines, source, head->bytes, head->n);
 
 	if (error)
 		return error;
 	error = folded_read_lines(reader, &lines);
-	lines_deinit(&lines);
+	text_lines_deinit(&lines);
 	if (!error)
 		error = folded_check_counts(reader);
 	return error ? error : folded_guess_processes(reader->builder);
@@ -395,7 +395,7 @@ struct xtop_error *folded_read(struct import_source *source, const struct import
 			       struct builder *builder)
 {
 	_cleanup_free_ struct folded_reader *reader = calloc(1, sizeof(*reader));
-	_cleanup_free_ char *before = malloc(LINES_MAX_BYTES);
+	_cleanup_free_ char *before = malloc(TEXT_LINES_MAX_BYTES);
 	_cleanup_free_ struct folded_token *tokens = calloc(FOLDED_MAX_TOKENS, sizeof(*tokens));
 
 	if (!reader || !before || !tokens)

@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "import/foreign_formats.h"
-#include "import/lines.h"
 #include "import/readers.h"
+#include "import/text_lines.h"
 #include "xtop/base/cleanup.h"
 
-#define IMPORT_LOOK_BYTES LINES_RAW_BYTES /* bytes at the start that tell the format */
+#define IMPORT_LOOK_BYTES TEXT_LINES_RAW_BYTES /* bytes at the start that tell the format */
 #define IMPORT_TEXT_BYTES 512             /* a text has no control characters in these */
 
 struct import {
@@ -138,7 +138,7 @@ static struct xtop_error *import_read_source(struct import *import, struct impor
 		return error;
 	if (!head.n)
 		return error_create("is empty: neither a recording nor a profile");
-	n = lines_decode_start(start, head.n, text, IMPORT_LOOK_BYTES);
+	n = text_lines_decode_start(start, head.n, text, IMPORT_LOOK_BYTES);
 	head.is_text = import_is_text(text, n < IMPORT_TEXT_BYTES ? n : IMPORT_TEXT_BYTES);
 	head.text = import_skip_comments(text);
 	return import_read_format(import, source, &head);

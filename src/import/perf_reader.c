@@ -24,8 +24,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/lines.h"
 #include "import/readers.h"
+#include "import/text_lines.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/import/import.h"
 
@@ -39,7 +39,7 @@ reader_read_fn perf_read;
 
 struct perf_reader {
 	struct builder *builder;
-	struct lines lines;
+	struct text_lines lines;
 	char event[PERF_EVENT_BYTES]; /* the event that is read; "" before the first sample */
 	uint64_t n_other_events;      /* samples of other events */
 	bool counts_samples;          /* each sample counts 1 */
@@ -398,7 +398,7 @@ static struct xtop_error *perf_read_lines(struct perf_reader *reader)
 	bool more = true;
 
 	while (!error) {
-		error = lines_next(&reader->lines, &line, &more);
+		error = text_lines_next(&reader->lines, &line, &more);
 		if (error || !more)
 			break;
 		error = perf_add_line(reader, &line);
@@ -429,12 +429,12 @@ struct xtop_error *perf_read(struct import_source *source, const struct import_h
 	if (!reader)
 		return error_create("out of memory");
 	reader->builder = builder;
-	error = lines_init(&reader->lines, source, head->bytes, head->n);
+	error = text_lines_init(&reader->lines, source, head->bytes, head->n);
 	if (!error)
 		error = perf_read_lines(reader);
 	if (!error)
 		error = perf_judge(reader);
-	lines_deinit(&reader->lines);
+	text_lines_deinit(&reader->lines);
 	free(reader);
 	return error;
 }

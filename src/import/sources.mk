@@ -10,8 +10,6 @@ libxtop_a_SOURCES += \
 	src/import/foreign_formats.h \
 	src/import/gperftools_reader.c \
 	src/import/import.c \
-	src/import/lines.c \
-	src/import/lines.h \
 	src/import/perf_reader.c \
 	src/import/pprof_labels.c \
 	src/import/pprof_labels.h \
@@ -22,7 +20,9 @@ libxtop_a_SOURCES += \
 	src/import/pprof_tables.h \
 	src/import/readers.h \
 	src/import/source.c \
-	src/import/source.h
+	src/import/source.h \
+	src/import/text_lines.c \
+	src/import/text_lines.h
 if WITH_JANSSON
 libxtop_a_SOURCES += src/import/speedscope_reader.c
 else
