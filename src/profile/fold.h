@@ -23,7 +23,7 @@
 #include "xtop/symbol/symbol.h"
 #include "xtop/unwind/unwind.h"
 
-/* By frame: bit i is set if enum unwind_by i told where the frame is. Frames beyond N: no bit. */
+/* One per frame; bit i: enum unwind_by i told where the frame is. Frames beyond N: no bit. */
 struct fold_found_by {
 	uint8_t *by;
 	uint32_t n;

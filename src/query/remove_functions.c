@@ -13,7 +13,7 @@
 
 struct removal {
 	struct snapshot_node *nodes;
-	/* By old index: the new index of the node, or of its nearest ancestor that stays. */
+	/* One per old index: the new index of the node, or of its nearest ancestor that stays. */
 	uint32_t *places;
 	uint32_t *before; /* one per old index: how many nodes before it stay */
 };

@@ -11,7 +11,7 @@
 #include "ui/views/views.h"
 
 /* clang-format off */
-/* By section. */
+/* Sorted by section. */
 static const struct key shared_keys[] = {
 	{ KEYS_FIND, { INPUT_F(3), '/' }, .request = REQUEST_SEARCH, .views = VIEW_SEARCHED,
 	  .names = "F3 /", .label = "Search", .help = "search; n N next, previous" },

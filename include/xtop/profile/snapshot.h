@@ -299,14 +299,14 @@ struct snapshot {
 	double total_weight;     /* nodes[0].children_ticks */
 	struct resolver_counts resolver;
 	size_t profile_bytes; /* memory of the profile and the names */
-	/* By frame, n_frames of them; NULL: not known, as in a profile file. */
+	/* One per frame, n_frames of them; NULL: not known, as in a profile file. */
 	struct snapshot_effect *effects;
 	struct batches_worth worth_live, worth_total;
-	/* By frame, n_frames of them; bit i: enum unwind_by i told where it is. NULL: not known. */
+	/* One per frame, n_frames in all; bit i: enum unwind_by i told where. NULL: not known. */
 	uint8_t *found_by;
 	/*
-	 * By frame, n_frames of them: a frame that is named by a source line, the line with most of
-	 * the function's weight; FRAME_NONE: not known. NULL: nobody asked.
+	 * One per frame, n_frames of them: a frame that is named by a source line, the line with
+	 * most of the function's weight; FRAME_NONE: not known. NULL: nobody asked.
 	 */
 	uint32_t *sources;
 	unsigned n_places;
