@@ -21,14 +21,18 @@
 
 static struct space *kernel;
 static struct symbols *symbols; /* symbols of no file */
-static bool known = true;
-static const char *lack, *process = "init", *thread = "init";
+
+/* What the system tells. */
 static struct {
-	uint64_t time_ns;
-	const char *text;
-} log_lines[8];
-static unsigned n_log_lines, n_tasks;
-static uint64_t unreadable, left_out;
+	bool known;
+	const char *lack, *process, *thread;
+	struct {
+		uint64_t time_ns;
+		const char *text;
+	} log_lines[8];
+	unsigned n_log_lines, n_tasks;
+	uint64_t unreadable, left_out;
+} told = { .known = true, .process = "init", .thread = "init" };
 
 /* One vCPU whose frame pointer leads to two return addresses. */
 static struct {
@@ -45,7 +49,7 @@ static struct {
 bool os_is_known(const struct os *os)
 {
 	(void)os;
-	return known;
+	return told.known;
 }
 
 struct memory *os_get_memory(const struct os *os)
@@ -66,29 +70,29 @@ void os_find_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns
 	(void)os;
 	(void)vcpu;
 	(void)now_ns;
-	*task = (struct os_task){ .pid = known ? 12 : 0,
-				  .process = known ? process : NULL,
-				  .thread = known ? thread : NULL };
+	*task = (struct os_task){ .pid = told.known ? 12 : 0,
+				  .process = told.known ? told.process : NULL,
+				  .thread = told.known ? told.thread : NULL };
 }
 
 void os_read_log(const struct os *os, struct os_log *log)
 {
 	(void)os;
-	log->lack = lack;
-	log->unreadable = unreadable;
-	log->left_out = left_out;
-	if (lack)
+	log->lack = told.lack;
+	log->unreadable = told.unreadable;
+	log->left_out = told.left_out;
+	if (told.lack)
 		return;
 	log->text = calloc(1, 65536);
 	log->lines = calloc(8, sizeof(*log->lines));
-	for (unsigned i = 0; i < n_log_lines; i++) {
-		log->lines[i].time_ns = log_lines[i].time_ns;
+	for (unsigned i = 0; i < told.n_log_lines; i++) {
+		log->lines[i].time_ns = told.log_lines[i].time_ns;
 		log->lines[i].at = (uint32_t)log->text_bytes;
-		log->lines[i].bytes = (uint32_t)strlen(log_lines[i].text);
-		memcpy(log->text + log->text_bytes, log_lines[i].text, log->lines[i].bytes);
+		log->lines[i].bytes = (uint32_t)strlen(told.log_lines[i].text);
+		memcpy(log->text + log->text_bytes, told.log_lines[i].text, log->lines[i].bytes);
 		log->text_bytes += log->lines[i].bytes;
 	}
-	log->n_lines = n_log_lines;
+	log->n_lines = told.n_log_lines;
 }
 
 bool os_read_tasks(struct os *os, uint64_t now_ns, const struct os_waits_sink *sink)
@@ -96,11 +100,11 @@ bool os_read_tasks(struct os *os, uint64_t now_ns, const struct os_waits_sink *s
 	static const enum os_wait_state states[] = { OS_WAIT_RUNNABLE, OS_WAIT_SLEEPING,
 						     OS_WAIT_BLOCKED, OS_WAIT_IDLE,
 						     OS_WAIT_STOPPED };
-	const struct os_task task = { .pid = 7, .process = process, .thread = thread };
+	const struct os_task task = { .pid = 7, .process = told.process, .thread = told.thread };
 
 	(void)os;
 	(void)now_ns;
-	for (unsigned i = 0; i < n_tasks; i++) {
+	for (unsigned i = 0; i < told.n_tasks; i++) {
 		enum os_lock_kind kind = OS_LOCK_NONE;
 		void *kept = NULL;
 		const struct os_wait wait = { .vcpu = &made.vcpu,
@@ -111,7 +115,7 @@ bool os_read_tasks(struct os *os, uint64_t now_ns, const struct os_waits_sink *s
 
 		sink->add(sink->context, &wait);
 	}
-	return known;
+	return told.known;
 }
 
 /*
@@ -210,13 +214,13 @@ static void test_log(void)
 	struct crash_report *crash;
 
 	make_sample(TEXT + 0x10, TEXT + 0x220, TEXT + 0x10020);
-	log_lines[0].time_ns = 0;
-	log_lines[0].text = "Linux version 6.1; of Debian";
-	log_lines[1].time_ns = 12345678999;
-	log_lines[1].text = "Call\tTrace:";
-	log_lines[2].time_ns = 123456000000000;
-	log_lines[2].text = "\x1b[2J\x80ok \xc3\xa4";
-	n_log_lines = 3;
+	told.log_lines[0].time_ns = 0;
+	told.log_lines[0].text = "Linux version 6.1; of Debian";
+	told.log_lines[1].time_ns = 12345678999;
+	told.log_lines[1].text = "Call\tTrace:";
+	told.log_lines[2].time_ns = 123456000000000;
+	told.log_lines[2].text = "\x1b[2J\x80ok \xc3\xa4";
+	told.n_log_lines = 3;
 	crash = make();
 	check(is(crash, 0, CRASH_HEADING, "Kernel log: 3 lines") && crash->parts[CRASH_LOG] == 0,
 	      "the log's heading counts the lines");
@@ -225,14 +229,14 @@ static void test_log(void)
 	check(is(crash, 2, CRASH_LINE, "[   12.345678] Call Trace:"), "times are cut, tabs blanks");
 	check(is(crash, 3, CRASH_LINE, "[123456.000000] _[2J_ok \xc3\xa4"), "a hostile line");
 	crash_destroy(crash);
-	unreadable = 2;
-	left_out = 5;
+	told.unreadable = 2;
+	told.left_out = 5;
 	crash = make();
 	check(find(crash, "Kernel log: 3 lines, 2 messages unreadable, 5 older ones left out") == 0,
 	      "what is missing");
 	crash_destroy(crash);
-	unreadable = left_out = 0;
-	lack = "the guest's kernel has no BTF";
+	told.unreadable = told.left_out = 0;
+	told.lack = "the guest's kernel has no BTF";
 	crash = make();
 	check(find(crash, "Kernel log: none, the guest's kernel has no BTF") == 0,
 	      "the log's heading says why there is no log");
@@ -257,7 +261,7 @@ static void test_vcpus(void)
 	      "a module's function");
 	crash_destroy(crash);
 	make_sample(TEXT + 0x410, 0x1234, 0);
-	thread = "w\norker;";
+	told.thread = "w\norker;";
 	crash = make();
 	check(find(crash, "vCPU 3: pid 12  init/w_orker_") >= 0, "a thread's hostile name");
 	check(find(crash, "  evil_[31m_name+0x10/0x100") >= 0, "a function's hostile name");
@@ -272,7 +276,7 @@ static void test_vcpus(void)
 	crash = make();
 	check(find(crash, "  sysrq_handle_crash+0x100/0x100") >= 0, "a call that never returns");
 	crash_destroy(crash);
-	thread = process;
+	told.thread = told.process;
 }
 
 static void test_tasks(void)
@@ -281,7 +285,7 @@ static void test_tasks(void)
 	size_t at;
 
 	make_sample(TEXT + 0x10, TEXT + 0x220, TEXT + 0x10020);
-	n_tasks = 5;
+	told.n_tasks = 5;
 	crash = make();
 	at = crash->parts[CRASH_TASKS];
 	check(is(crash, at, CRASH_HEADING, "Tasks on no CPU"), "the tasks have a heading");
@@ -291,8 +295,8 @@ static void test_tasks(void)
 		      find(crash, "pid 7  I  init") > 0 && find(crash, "pid 7  T  init") > 0,
 	      "tasks in the states S, D, I and T are there");
 	crash_destroy(crash);
-	known = false;
-	n_tasks = 0;
+	told.known = false;
+	told.n_tasks = 0;
 	crash = make();
 	at = crash->parts[CRASH_TASKS];
 	check(is(crash, at + 1, CRASH_OWNER,
@@ -300,7 +304,7 @@ static void test_tasks(void)
 	      "a guest without tasks");
 	check(find(crash, "vCPU 3") >= 0, "whose vCPUs are there");
 	crash_destroy(crash);
-	known = true;
+	told.known = true;
 }
 
 /* Tasks without end: the report ends, and says so. */
@@ -308,14 +312,14 @@ static void test_full(void)
 {
 	struct crash_report *crash;
 
-	n_tasks = 1000000;
+	told.n_tasks = 1000000;
 	crash = make();
 	check(crash->is_full && crash->text_bytes <= CRASH_MAX_TEXT && crash->n_lines > 1000,
 	      "%zu lines, and then it is full", crash->n_lines);
 	check(!strcmp(crash_get_line(crash, crash->parts[CRASH_TASKS]), "Tasks on no CPU"),
 	      "all parts are there");
 	crash_destroy(crash);
-	n_tasks = 0;
+	told.n_tasks = 0;
 }
 
 int main(void)

@@ -26,22 +26,25 @@ struct outcome {
 
 /* The stops of the last BUDGET_SPAN_NS, in a circle. */
 static struct {
-	uint64_t at_ns, stopped_ns;
-} last[1 << 18];
-static size_t first_last, n_last;
-static uint64_t last_ns;
+	struct {
+		uint64_t at_ns, stopped_ns;
+	} stops[1 << 18];
+	size_t first, n;
+	uint64_t stopped_ns; /* sum of these stops */
+} recent;
 
 static void remember(uint64_t now_ns, uint64_t stop_ns)
 {
-	size_t size = sizeof(last) / sizeof(last[0]);
+	size_t size = sizeof(recent.stops) / sizeof(recent.stops[0]);
 
-	for (; n_last && last[first_last].at_ns + BUDGET_SPAN_NS <= now_ns; n_last--) {
-		last_ns -= last[first_last].stopped_ns;
-		first_last = (first_last + 1) % size;
+	for (; recent.n && recent.stops[recent.first].at_ns + BUDGET_SPAN_NS <= now_ns;
+	     recent.n--) {
+		recent.stopped_ns -= recent.stops[recent.first].stopped_ns;
+		recent.first = (recent.first + 1) % size;
 	}
-	last[(first_last + n_last) % size].at_ns = now_ns;
-	last[(first_last + n_last++) % size].stopped_ns = stop_ns;
-	last_ns += stop_ns;
+	recent.stops[(recent.first + recent.n) % size].at_ns = now_ns;
+	recent.stops[(recent.first + recent.n++) % size].stopped_ns = stop_ns;
+	recent.stopped_ns += stop_ns;
 }
 
 /* SPAN of ticks at PERIOD; each stop lasts up to TWICE_STOP, and that is said beforehand. */
@@ -64,8 +67,8 @@ static struct outcome simulate(struct budget *budget, double share, uint64_t *no
 		remember(*now_ns, stop_ns);
 		if (stop_ns > outcome.stop_max_ns)
 			outcome.stop_max_ns = stop_ns;
-		if (last_ns > outcome.most_ns)
-			outcome.most_ns = last_ns;
+		if (recent.stopped_ns > outcome.most_ns)
+			outcome.most_ns = recent.stopped_ns;
 	}
 	return outcome;
 }
@@ -73,8 +76,8 @@ static struct outcome simulate(struct budget *budget, double share, uint64_t *no
 /* No stops of an earlier budget. */
 static void begin(struct budget *budget, uint64_t now_ns)
 {
-	n_last = 0;
-	last_ns = 0;
+	recent.n = 0;
+	recent.stopped_ns = 0;
 	budget_init(budget, now_ns);
 }
 

@@ -38,10 +38,13 @@ struct taken {
 static struct memory_guest *memory;
 static struct control *control;
 static struct ring *ring;
-static struct taken taken[MAX_TAKEN];
-static unsigned n_taken;
+/* What the resolver does and has seen. */
+static struct resolver {
+	struct taken taken[MAX_TAKEN];
+	unsigned n_taken;
+	bool quits; /* before the second sample */
+} resolver;
 static unsigned offline; /* bit i: stop() refuses vCPU i as one that was never started */
-static bool quits;       /* before the second sample */
 
 static void begin(void)
 {
@@ -61,9 +64,8 @@ static void begin(void)
 	}
 	must(control_create(&control));
 	must(ring_create(sampler_ring_bytes(N_VCPUS, RATE_MIN_HZ), &ring));
-	n_taken = 0;
+	resolver = (struct resolver){ .n_taken = 0 };
 	offline = 0;
-	quits = false;
 }
 
 static void end(void)
@@ -79,7 +81,7 @@ static void end(void)
 static void keep(const struct sample *sample)
 {
 	const struct sample_vcpu *vcpu = sample_first_vcpu(sample);
-	struct taken *to = &taken[n_taken++];
+	struct taken *to = &resolver.taken[resolver.n_taken++];
 
 	*to = (struct taken){ .n_vcpus = sample->n_vcpus };
 	for (unsigned i = 0; i < sample->n_vcpus; i++, vcpu = sample_next_vcpu(vcpu)) {
@@ -106,22 +108,22 @@ static void *resolve(void *unused)
 	size_t size_bytes;
 
 	(void)unused;
-	while (counts.state <= SAMPLER_GUEST_PAUSED && n_taken < 2) {
+	while (counts.state <= SAMPLER_GUEST_PAUSED && resolver.n_taken < 2) {
 		nanosleep(&nap, NULL);
 		control_get_counts(control, &counts);
 		record = ring_peek(ring, &size_bytes);
 		if (!record)
 			continue;
-		check(sample_check(record, size_bytes), "sample %u is whole", n_taken + 1);
+		check(sample_check(record, size_bytes), "sample %u is whole", resolver.n_taken + 1);
 		keep(record);
 		for (unsigned i = 0; i < N_VCPUS; i++)
 			control_set_stack_top(control, memory->regs[i].cr3, memory->regs[i].rsp,
 					      STACK + i * STACK_STEP +
 						      STACK_PAGES * GUEST_PAGE_SIZE);
-		if (quits)
+		if (resolver.quits)
 			control_quit(control);
 		ring_release(ring);
-		if (quits)
+		if (resolver.quits)
 			return NULL;
 	}
 	control_quit(control);
@@ -143,14 +145,14 @@ static struct sampler_counts run(void)
 {
 	struct guest_ops ops = *memory->guest.ops;
 	struct sampler_counts counts;
-	pthread_t resolver;
+	pthread_t thread;
 
 	real_stop = ops.stop;
 	ops.stop = stop_some;
 	memory->guest.ops = &ops;
-	pthread_create(&resolver, NULL, resolve, NULL);
+	pthread_create(&thread, NULL, resolve, NULL);
 	crash_sampler_run(&memory->guest, control, ring);
-	pthread_join(resolver, NULL);
+	pthread_join(thread, NULL);
 	control_get_counts(control, &counts);
 	return counts;
 }
@@ -181,12 +183,13 @@ static void test_running(void)
 	memory->look.states[2] = VCPU_OFFLINE;
 	memory->user[0] = true;
 	counts = run();
-	check(counts.state == SAMPLER_ENDED && n_taken == 2, "a guest that runs gives two samples");
-	check(has(&taken[0], 3, GUEST_PAGE_SIZE, 1),
+	check(counts.state == SAMPLER_ENDED && resolver.n_taken == 2,
+	      "a guest that runs gives two samples");
+	check(has(&resolver.taken[0], 3, GUEST_PAGE_SIZE, 1),
 	      "the first sample has the page that is copied of an unknown stack");
-	check(has(&taken[1], 3, STACK_PAGES * GUEST_PAGE_SIZE - 0x800, STACK_PAGES - 1),
+	check(has(&resolver.taken[1], 3, STACK_PAGES * GUEST_PAGE_SIZE - 0x800, STACK_PAGES - 1),
 	      "the second sample has all stacks, also that of a blocked vCPU");
-	check(taken[1].vcpus[0].user && !taken[1].vcpus[1].user,
+	check(resolver.taken[1].vcpus[0].user && !resolver.taken[1].vcpus[1].user,
 	      "both samples tell which vCPUs ran user code");
 	check(counts.stops == memory->stops && counts.stops <= 12 && counts.stopped_ns > 0,
 	      "%llu stops, all counted", (unsigned long long)counts.stops);
@@ -205,10 +208,10 @@ static void test_crashed(void)
 		memory->look.states[i] = VCPU_OFFLINE;
 	offline = 1 << 2;
 	counts = run();
-	check(counts.state == SAMPLER_ENDED && n_taken == 2,
+	check(counts.state == SAMPLER_ENDED && resolver.n_taken == 2,
 	      "a guest that has crashed gives two samples");
 	check(counts.ending == GUEST_END_CRASH, "how the crashed guest ended");
-	check(has(&taken[1], 3, STACK_PAGES * GUEST_PAGE_SIZE - 0x800, STACK_PAGES - 1),
+	check(has(&resolver.taken[1], 3, STACK_PAGES * GUEST_PAGE_SIZE - 0x800, STACK_PAGES - 1),
 	      "vCPUs that were told to stop have their registers; one never started has none");
 	end();
 }
@@ -219,9 +222,9 @@ static void test_missing(void)
 	*memory_guest_entry(memory, memory->regs[0].cr3, 4, 1,
 			    STACK + 2 * GUEST_PAGE_SIZE) = 0;
 	run();
-	check(n_taken == 2 && taken[1].vcpus[0].stack_cut == CUT_NOT_PRESENT &&
-		      taken[1].vcpus[0].stack_bytes == 2 * GUEST_PAGE_SIZE - 0x800 &&
-		      taken[1].vcpus[1].stack_bytes == 4 * GUEST_PAGE_SIZE - 0x800,
+	check(resolver.n_taken == 2 && resolver.taken[1].vcpus[0].stack_cut == CUT_NOT_PRESENT &&
+		      resolver.taken[1].vcpus[0].stack_bytes == 2 * GUEST_PAGE_SIZE - 0x800 &&
+		      resolver.taken[1].vcpus[1].stack_bytes == 4 * GUEST_PAGE_SIZE - 0x800,
 	      "a stack with a hole ends at the hole");
 	end();
 }
@@ -230,7 +233,7 @@ static void fails(const char *what, const char *word)
 {
 	struct sampler_counts counts = run();
 
-	check(counts.state == SAMPLER_FAILED && !n_taken &&
+	check(counts.state == SAMPLER_FAILED && !resolver.n_taken &&
 		      strstr(control_get_message(control), word),
 	      "%s: %s", what, control_get_message(control));
 	end();
@@ -253,8 +256,8 @@ static void test_failures(void)
 		memory->look.states[i] = VCPU_OFFLINE;
 	fails("all offline, and it runs", "no vCPU");
 	begin();
-	quits = true;
-	check(run().state == SAMPLER_ENDED && n_taken == 1,
+	resolver.quits = true;
+	check(run().state == SAMPLER_ENDED && resolver.n_taken == 1,
 	      "one sample is taken if the user quits before the second");
 	end();
 }

@@ -21,21 +21,24 @@ struct pipeline {
 };
 
 static struct pipeline places[PIPELINES_MAX_GUESTS]; /* domid 0: a free one */
-static bool alive[N_GUESTS + 1];                     /* by domid */
-static unsigned lines;                               /* that say that guests wait */
-static bool unreadable, killed;                      /* the list, and the broker */
+static struct {
+	bool alive[N_GUESTS + 1]; /* indexed by domid */
+	bool unreadable;          /* the list of guests */
+	bool killed;              /* the broker */
+} host;
+static unsigned lines; /* lines which say that guests wait */
 
 struct xtop_error *guest_list(struct guest_listing **listp, size_t *np)
 {
 	struct guest_listing *list = calloc(N_GUESTS, sizeof(*list));
 
 	*np = 0;
-	if (unreadable) {
+	if (host.unreadable) {
 		free(list);
 		return error_create("no list");
 	}
 	for (uint32_t domid = 1; domid <= N_GUESTS; domid++)
-		if (alive[domid]) {
+		if (host.alive[domid]) {
 			list[*np].state = 'r';
 			list[*np].info.domid = domid;
 			snprintf(list[(*np)++].info.name, sizeof(list[0].info.name), "g%u", domid);
@@ -46,7 +49,7 @@ struct xtop_error *guest_list(struct guest_listing **listp, size_t *np)
 
 bool broker_is_alive(void)
 {
-	return !killed;
+	return !host.killed;
 }
 
 struct pipeline *pipelines_get(const struct pipelines *pipelines, size_t i)
@@ -101,7 +104,7 @@ static unsigned sampled(void)
 
 static void end(uint32_t domid)
 {
-	alive[domid] = false;
+	host.alive[domid] = false;
 	for (size_t i = 0; i < PIPELINES_MAX_GUESTS; i++)
 		if (places[i].info.domid == domid)
 			places[i].info.domid = 0;
@@ -124,12 +127,12 @@ static void test_unreadable(struct all_guests *all)
 	static const struct options options = { .all = true };
 	struct xtop_error *error;
 
-	unreadable = true;
+	host.unreadable = true;
 	made_clock.now_ns += ALL_GUESTS_SCAN_NS;
 	error = all_guests_poll(all, &options, NULL, report);
 	check(!error, "a list that cannot be read is asked for again");
 	error_destroy(error);
-	killed = true;
+	host.killed = true;
 	made_clock.now_ns += ALL_GUESTS_SCAN_NS;
 	error = all_guests_poll(all, &options, NULL, report);
 	check(error, "without a broker --all ends");
@@ -141,7 +144,7 @@ int main(void)
 	struct all_guests all = { 0 };
 
 	for (uint32_t domid = 1; domid <= N_GUESTS; domid++)
-		alive[domid] = true;
+		host.alive[domid] = true;
 	look(&all, 10);
 	check_u64(sampled(), PIPELINES_MAX_GUESTS,
 		  "guests that are sampled, as there are no more places");
