@@ -15,7 +15,9 @@
 #define SPAN_NS 1000000000ULL
 
 static struct frames *frames;
-static uint32_t fib, other, native;
+static struct {
+	uint32_t fib, other, native;
+} ids;
 
 static uint32_t line(uint32_t function, uint32_t number)
 {
@@ -30,9 +32,9 @@ static uint32_t program(const char *name, uint32_t first_line)
 /* fib() calls itself in line 12, which also calls native code; line 11 only compares. */
 static struct snapshot *make(void)
 {
-	const uint32_t in_11[] = { line(fib, 12), line(fib, 11) };
-	const uint32_t in_native[] = { line(fib, 12), line(fib, 12), native };
-	const uint32_t in_other[] = { line(other, 12) };
+	const uint32_t in_11[] = { line(ids.fib, 12), line(ids.fib, 11) };
+	const uint32_t in_native[] = { line(ids.fib, 12), line(ids.fib, 12), ids.native };
+	const uint32_t in_other[] = { line(ids.other, 12) };
 	struct snapshot *snapshot;
 	struct profile *profile;
 
@@ -60,7 +62,7 @@ static struct annotation *annotate(const struct snapshot *snapshot, uint32_t fra
 static void test_weights(void)
 {
 	struct snapshot *snapshot = make();
-	struct annotation *annotation = annotate(snapshot, fib);
+	struct annotation *annotation = annotate(snapshot, ids.fib);
 	const struct annotation_line *lines = annotation->lines;
 
 	check_u64(annotation->lack, ANNOTATION_HAS_LINES, "an interpreted function has lines");
@@ -75,7 +77,7 @@ static void test_weights(void)
 		      "samples in native code are not the line's own: %g", lines[1].self_ticks);
 	}
 	annotation_destroy(annotation);
-	annotation = annotate(snapshot, native);
+	annotation = annotate(snapshot, ids.native);
 	check_u64(annotation->lack, ANNOTATION_NOT_READ, "native code has no such lines");
 	annotation_destroy(annotation);
 	annotation = annotate(snapshot, program("[py] never", 1));
@@ -88,7 +90,7 @@ static void test_guest_text(void)
 {
 	static const char text[] = "\n\n\n\n\n\n\n\n\n\n\t  if n < 2;\tx\033\r\n\t\treturn n";
 	struct snapshot *snapshot = make();
-	struct annotation *annotation = annotate(snapshot, fib);
+	struct annotation *annotation = annotate(snapshot, ids.fib);
 	char page[GUEST_PAGE_SIZE];
 
 	annotated_lines_add_text(annotation, text, 5);
@@ -98,7 +100,7 @@ static void test_guest_text(void)
 		     "text of line 11, clean and without indentation");
 	check_string(annotation->lines[1].text, "return n", "line 12, without an end");
 	annotation_destroy(annotation);
-	annotation = annotate(snapshot, fib);
+	annotation = annotate(snapshot, ids.fib);
 	memset(page, '\n', sizeof(page));
 	memcpy(page + sizeof(page) - 4, "if n", 4);
 	memset(page + 10, ' ', sizeof(page) - 14);
@@ -136,7 +138,7 @@ static char *print(const struct snapshot *snapshot, const struct annotation *ann
 static void test_text(void)
 {
 	struct snapshot *snapshot = make();
-	struct annotation *annotation = annotate(snapshot, fib);
+	struct annotation *annotation = annotate(snapshot, ids.fib);
 	char *text = print(snapshot, annotation);
 	uint32_t frame;
 
@@ -150,7 +152,7 @@ static void test_text(void)
 	free(text);
 	annotation_destroy(annotation);
 	must(annotate_find(snapshot, "work.py:[py] fib", &frame));
-	check_u64(frame, fib, "the function is found by file and name");
+	check_u64(frame, ids.fib, "the function is found by file and name");
 	snapshot_destroy(snapshot);
 }
 
@@ -176,9 +178,9 @@ static void test_speedscope(void)
 int main(void)
 {
 	must(frames_create(NULL, &frames));
-	fib = program("[py] fib", 10);
-	other = program("[py] other", 3);
-	native = frames_intern(frames, FRAME_KIND_USERLAND, "sha256", "libcrypto.so.3", 0x1000);
+	ids.fib = program("[py] fib", 10);
+	ids.other = program("[py] other", 3);
+	ids.native = frames_intern(frames, FRAME_KIND_USERLAND, "sha256", "libcrypto.so.3", 0x1000);
 	test_weights();
 	test_guest_text();
 	test_text();

@@ -17,7 +17,9 @@
 #define SPAN_NS 1000000000ULL
 
 static struct frames *frames;
-static uint32_t alpha, beta, xen, exits[2];
+static struct {
+	uint32_t alpha, beta, xen, exits[2];
+} ids;
 
 /*
  * alpha has 60 ticks, and 40 below beta, which has 20 of its own. Each of the two vCPUs has TICKS, idle
@@ -31,9 +33,9 @@ static struct snapshot *make(double traced_ns, double in_xen_ns, double ticks)
 	struct profile *profile;
 
 	must(profile_create(1000, 0, frames, &profile));
-	profile_add(profile, &alpha, 1, SPAN_NS, 60, 60);
-	profile_add(profile, (const uint32_t[]){ beta, alpha }, 2, 2 * SPAN_NS, 40, 40);
-	profile_add(profile, &beta, 1, 2 * SPAN_NS, 20, 20);
+	profile_add(profile, &ids.alpha, 1, SPAN_NS, 60, 60);
+	profile_add(profile, (const uint32_t[]){ ids.beta, ids.alpha }, 2, 2 * SPAN_NS, 40, 40);
+	profile_add(profile, &ids.beta, 1, 2 * SPAN_NS, 20, 20);
 	must(profile_copy(profile, 2 * SPAN_NS, &snapshot));
 	profile_destroy(profile);
 	snapshot->run->exits = calloc(1, sizeof(*snapshot->run->exits));
@@ -47,8 +49,8 @@ static struct snapshot *make(double traced_ns, double in_xen_ns, double ticks)
 		.causes = causes,
 	};
 	for (unsigned i = 0; i < 2; i++) {
-		rows[i].frame = exits[i];
-		causes[i] = (struct exits_cause){ .row = i, .place.frame = alpha };
+		rows[i].frame = ids.exits[i];
+		causes[i] = (struct exits_cause){ .row = i, .place.frame = ids.alpha };
 		causes[i].live.ns = causes[i].total.ns = in_xen_ns * (i ? 0.2 : 0.8);
 	}
 	snapshot->run->n_vcpus = 2;
@@ -56,7 +58,7 @@ static struct snapshot *make(double traced_ns, double in_xen_ns, double ticks)
 	snapshot->run->vcpus[0].states[VCPU_BLOCKED] = ticks - 90;
 	snapshot->run->vcpus[1].states[VCPU_RUNNING] = 30;
 	snapshot->run->vcpus[1].states[VCPU_BLOCKED] = ticks - 30;
-	xen_rows_add(snapshot, xen, 0);
+	xen_rows_add(snapshot, ids.xen, 0);
 	return snapshot;
 }
 
@@ -103,13 +105,13 @@ static void check_tables(const struct snapshot *snapshot)
 
 	must(functions_build(snapshot, NULL, false, &functions));
 	for (size_t i = 0; i < functions.n; i++)
-		if (functions.rows[i].frame == xen)
+		if (functions.rows[i].frame == ids.xen)
 			row = functions.rows[i].weights.children_ticks;
 	check(fabs(row - 1) < 1e-6, "the functions' row [xen] has %g ticks", row);
 	functions_deinit(&functions);
-	must(neighbours_build(snapshot, NULL, false, alpha, &neighbours));
+	must(neighbours_build(snapshot, NULL, false, ids.alpha, &neighbours));
 	for (size_t i = 0; i < neighbours.callees.n; i++)
-		if (neighbours.callees.rows[i].frame == xen)
+		if (neighbours.callees.rows[i].frame == ids.xen)
 			callee = neighbours.callees.rows[i].weights.children_ticks;
 	check(fabs(callee - 1) < 1e-6, "alpha's callee [xen] has %g ticks", callee);
 	neighbours_deinit(&neighbours);
@@ -123,11 +125,11 @@ int main(void)
 	struct snapshot *snapshot;
 
 	must(frames_create(NULL, &frames));
-	alpha = frames_intern(frames, FRAME_KIND_KERNEL, "alpha", "tiny", 1);
-	beta = frames_intern(frames, FRAME_KIND_KERNEL, "beta", "tiny", 2);
-	xen = frames_intern(frames, FRAME_KIND_MARK, "[xen]", NULL, 0);
-	exits[0] = frames_intern(frames, FRAME_KIND_MARK, "[exit CPUID]", NULL, 0);
-	exits[1] = frames_intern(frames, FRAME_KIND_MARK, "[exit HLT]", NULL, 0);
+	ids.alpha = frames_intern(frames, FRAME_KIND_KERNEL, "alpha", "tiny", 1);
+	ids.beta = frames_intern(frames, FRAME_KIND_KERNEL, "beta", "tiny", 2);
+	ids.xen = frames_intern(frames, FRAME_KIND_MARK, "[xen]", NULL, 0);
+	ids.exits[0] = frames_intern(frames, FRAME_KIND_MARK, "[exit CPUID]", NULL, 0);
+	ids.exits[1] = frames_intern(frames, FRAME_KIND_MARK, "[exit HLT]", NULL, 0);
 
 	snapshot = make((double)SPAN_NS, 0.25e9, 100);
 	check_rows(snapshot, quarter, "a quarter of alpha's time was in Xen");

@@ -25,13 +25,15 @@
 
 static struct push *push;
 static char folder[] = "/tmp/xtop-push-XXXXXX";
-static char requests[64], cache[64], config[64], url[128];
+static struct {
+	char requests[64], cache[64], config[64], url[128];
+} places;
 
 static void write_config(const char *text)
 {
-	FILE *file = fopen(config, "w");
+	FILE *file = fopen(places.config, "w");
 
-	if (!file || fputs(text, file) == EOF || fclose(file) || chmod(config, 0600))
+	if (!file || fputs(text, file) == EOF || fclose(file) || chmod(places.config, 0600))
 		exit(99);
 }
 
@@ -39,14 +41,14 @@ static const char *const labels[] = { "env=prod, west", "region=a{b}=c" };
 
 static struct push_settings settings_for(int port)
 {
-	snprintf(url, sizeof(url), "http://127.0.0.1:%d/base/", port);
-	return (struct push_settings){ .url = url,
-				       .config = config,
+	snprintf(places.url, sizeof(places.url), "http://127.0.0.1:%d/base/", port);
+	return (struct push_settings){ .url = places.url,
+				       .config = places.config,
 				       .labels = labels,
 				       .n_labels = 2,
 				       .host = "dom0-7",
 				       .xen = "4.17.7",
-				       .cache = cache,
+				       .cache = places.cache,
 				       .hz = 99 };
 }
 
@@ -87,7 +89,7 @@ static struct push_status wait_for(uint64_t n)
 
 static void forget(void)
 {
-	shell("rm -rf %s/* %s", requests, cache);
+	shell("rm -rf %s/* %s", places.requests, places.cache);
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
@@ -127,11 +129,11 @@ static void check_request(int port, const char *authorization, const char *other
 	size_t size = 0, n_wrong = 0;
 
 	fill(want, sizeof(want), port, authorization, others);
-	head = http_server_read(requests, 1, "head", &size);
+	head = http_server_read(places.requests, 1, "head", &size);
 	if (!check(head && strcmp(head, want) == 0, "the request's header is right, byte for byte"))
 		printf("# %s\n# expected: %s\n", head ? head : "no request", want);
 	free(head);
-	body = http_server_read(requests, 1, "body", &size);
+	body = http_server_read(places.requests, 1, "body", &size);
 	for (size_t i = 0; i < size; i++)
 		n_wrong += body[i] != (char)(i * 7 + 1);
 	check(size == 3000 && !n_wrong, "the body has 3000 right bytes: %zu bytes, %zu wrong", size,
@@ -147,7 +149,7 @@ static void test_request(const char *text, const char *authorization, const char
 
 	forget();
 	write_config(text);
-	http_server_start(&server, requests, "200");
+	http_server_start(&server, places.requests, "200");
 	settings = settings_for(server.port);
 	must(push_check(&settings));
 	must(push_start(&settings, &push));
@@ -161,7 +163,7 @@ static void test_request(const char *text, const char *authorization, const char
 	add(2, 10);
 	add(3, 1 << 20);
 	status = wait_for(3);
-	check(status.sent == 3 && http_server_count(requests) == 3,
+	check(status.sent == 3 && http_server_count(places.requests) == 3,
 	      "two more profiles of any size are sent");
 	push_finish(push);
 	push_stop(push);
@@ -206,7 +208,7 @@ static void test_fault(const struct fault *fault)
 
 	forget();
 	write_config("timeout=1\n");
-	http_server_start(&server, requests, fault->script);
+	http_server_start(&server, places.requests, fault->script);
 	settings = settings_for(server.port);
 	must(push_start(&settings, &push));
 	before_ns = clock_now_ns();
@@ -217,8 +219,9 @@ static void test_fault(const struct fault *fault)
 		      status.failures == fault->failures && !status.dropped,
 	      "%s: %" PRIu64 " delivered, %" PRIu64 " refused, %" PRIu64 " repeated: %s",
 	      fault->script, status.sent, status.refused, status.failures, status.message);
-	check(http_server_count(requests) == fault->requests,
-	      "%s: requests that the server got: %u", fault->script, http_server_count(requests));
+	check(http_server_count(places.requests) == fault->requests,
+	      "%s: requests that the server got: %u", fault->script,
+	      http_server_count(places.requests));
 	check(took_s >= fault->least_s && took_s < fault->most_s,
 	      "%s: the push ends in time: %.2f s", fault->script, took_s);
 	check(strstr(status.message, fault->message), "%s: the message says why", fault->script);
@@ -235,7 +238,7 @@ static void test_poison(void)
 	struct push_status status;
 
 	forget();
-	http_server_start(&server, requests, "500 500 500 500 500 200");
+	http_server_start(&server, places.requests, "500 500 500 500 500 200");
 	settings = settings_for(server.port);
 	must(push_start(&settings, &push));
 	add(1, 3000);
@@ -258,7 +261,8 @@ static unsigned count_spool(void)
 	unsigned n = 0;
 	DIR *stream;
 
-	snprintf(path, sizeof(path), "%s/push.%u", cache, geteuid() ? (unsigned)geteuid() : 65534U);
+	snprintf(path, sizeof(path), "%s/push.%u", places.cache,
+		 geteuid() ? (unsigned)geteuid() : 65534U);
 	stream = opendir(path);
 	while (stream && (entry = readdir(stream)))
 		n += entry->d_name[0] != '.';
@@ -270,7 +274,7 @@ static unsigned count_spool(void)
 static uint64_t from_of(unsigned request)
 {
 	size_t size;
-	char *head = http_server_read(requests, request, "head", &size);
+	char *head = http_server_read(places.requests, request, "head", &size);
 	const char *from = head ? strstr(head, "&from=") : NULL;
 	uint64_t ns = from ? strtoull(from + 6, NULL, 10) : 0;
 
@@ -290,7 +294,7 @@ static void test_spool(void)
 
 	forget();
 	write_config("timeout=1\nmemory=1\nspool=3\n");
-	http_server_start(&server, requests, "200");
+	http_server_start(&server, places.requests, "200");
 	http_server_stop(&server); /* its port is free now, and nobody listens */
 	settings = settings_for(server.port);
 	must(push_start(&settings, &push));
@@ -313,7 +317,7 @@ static void test_spool(void)
 	kept = count_spool();
 	check(kept >= 13 && kept <= 15, "13 to 15 files are left, 3 MiB at most: %u", kept);
 
-	http_server_start(&server, requests, "200");
+	http_server_start(&server, places.requests, "200");
 	must(push_start(&settings, &push));
 	add(N, BYTES);
 	status = wait_for(kept + 1);
@@ -427,7 +431,7 @@ static void test_refused(void)
 	check_config("bearer=a\tb\n", "control character");
 	check_config("ca=/nowhere\n", "/nowhere");
 	write_config("tenant=1\n");
-	chmod(config, 0644);
+	chmod(places.config, 0644);
 	check_fails(push_start(&settings, &push), "chmod");
 	write_config("tenant=1\n");
 	settings.url = "file:///nowhere/at/all";
@@ -441,10 +445,10 @@ int main(void)
 		exit(99);
 	unsetenv("http_proxy");
 	unsetenv("SUDO_UID");
-	snprintf(requests, sizeof(requests), "%s/requests", folder);
-	snprintf(cache, sizeof(cache), "%s/cache", folder);
-	snprintf(config, sizeof(config), "%s/config", folder);
-	shell("mkdir %s", requests);
+	snprintf(places.requests, sizeof(places.requests), "%s/requests", folder);
+	snprintf(places.cache, sizeof(places.cache), "%s/cache", folder);
+	snprintf(places.config, sizeof(places.config), "%s/config", folder);
+	shell("mkdir %s", places.requests);
 	test_refused();
 	test_request("# nothing\n", "", "");
 	test_request("tenant=team-7\nbearer=s3cret.token\n", "",

@@ -9,9 +9,6 @@
 #include "tests/support/tap.h"
 #include "xtop/query/exits_profile.h"
 
-static struct frames *frames;
-static uint32_t alpha, beta, web, reasons[2];
-
 static char *written(const struct snapshot *profile, export_write_fn *write)
 {
 	return exported_text(profile, &(struct export_settings){ 0 }, write);
@@ -32,6 +29,8 @@ int main(void)
 	struct exits_table table = { .n_rows = 2, .rows = rows, .n_causes = 7, .causes = causes };
 	struct snapshot_run run = { .exits = &table };
 	struct snapshot snapshot = { .run = &run }, *profile = NULL;
+	uint32_t alpha, beta, web, reasons[2];
+	struct frames *frames;
 	struct xtop_error *error;
 	char *text;
 

@@ -16,7 +16,9 @@
 static struct frames *frames;
 static struct profile *profile;
 static struct history *history;
-static uint32_t alpha, beta, gamma_frame;
+static struct {
+	uint32_t alpha, beta, gamma;
+} ids;
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
@@ -36,7 +38,8 @@ static struct exits_table *table_of(size_t n, const uint64_t counts[])
 			.longest_ns = 2000,
 			.frame = UINT32_MAX,
 		};
-		table->causes[i] = (struct exits_cause){ i, { alpha, FRAME_ROOT }, weight, weight };
+		table->causes[i] =
+			(struct exits_cause){ i, { ids.alpha, FRAME_ROOT }, weight, weight };
 	}
 	table->tracing = true;
 	table->span_ns = table->live_span_ns = SECOND;
@@ -218,26 +221,26 @@ static void test_renamed(void)
 	table->n_causes = 3;
 	table->causes[1] = table->causes[2] = table->causes[0];
 	table->causes[0].total.count = 1004;
-	table->causes[1].place.frame = beta;
+	table->causes[1].place.frame = ids.beta;
 	table->causes[1].total.count = 500;
-	table->causes[2].place.frame = gamma_frame;
+	table->causes[2].place.frame = ids.gamma;
 	table->causes[2].total.count = 500;
 	add(2, table);
 	table = table_of(1, (uint64_t[]){ 1018 }); /* beta and gamma are alpha */
 	table->causes[0].total.count = 2012;
 	add(3, table);
 	snapshot = range(1, 2);
-	check_u64(cause_count(snapshot->run->exits, alpha), 8,
+	check_u64(cause_count(snapshot->run->exits, ids.alpha), 8,
 		  "exits of a function that the last table had");
 	snapshot_destroy(snapshot);
 	snapshot = range(0, 1);
-	check(cause_count(snapshot->run->exits, alpha) == 4 &&
-		      cause_count(snapshot->run->exits, beta) == 3 &&
-		      cause_count(snapshot->run->exits, gamma_frame) == 3,
+	check(cause_count(snapshot->run->exits, ids.alpha) == 4 &&
+		      cause_count(snapshot->run->exits, ids.beta) == 3 &&
+		      cause_count(snapshot->run->exits, ids.gamma) == 3,
 	      "no more is new than the reason grew by: %llu, %llu, %llu",
-	      (unsigned long long)cause_count(snapshot->run->exits, alpha),
-	      (unsigned long long)cause_count(snapshot->run->exits, beta),
-	      (unsigned long long)cause_count(snapshot->run->exits, gamma_frame));
+	      (unsigned long long)cause_count(snapshot->run->exits, ids.alpha),
+	      (unsigned long long)cause_count(snapshot->run->exits, ids.beta),
+	      (unsigned long long)cause_count(snapshot->run->exits, ids.gamma));
 	snapshot_destroy(snapshot);
 	end();
 }
@@ -366,9 +369,9 @@ static void test_export(void)
 int main(void)
 {
 	must(frames_create(NULL, &frames));
-	alpha = frames_intern(frames, FRAME_KIND_KERNEL, "alpha", "tiny", 1);
-	beta = frames_intern(frames, FRAME_KIND_KERNEL, "beta", "tiny", 2);
-	gamma_frame = frames_intern(frames, FRAME_KIND_KERNEL, "gamma", "tiny", 3);
+	ids.alpha = frames_intern(frames, FRAME_KIND_KERNEL, "alpha", "tiny", 1);
+	ids.beta = frames_intern(frames, FRAME_KIND_KERNEL, "beta", "tiny", 2);
+	ids.gamma = frames_intern(frames, FRAME_KIND_KERNEL, "gamma", "tiny", 3);
 	test_moments();
 	test_sums();
 	test_renamed();
