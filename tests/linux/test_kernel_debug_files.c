@@ -22,9 +22,6 @@
 #include "xtop/supervise/fetch.h"
 #include "xtop/supervise/line_client.h"
 
-static struct line_client *lines;
-static struct fetch *fetch;
-
 #define TEXT    0xffffffff81000000ULL
 #define WAIT_MS 20000
 
@@ -102,22 +99,22 @@ static void test_fetched(struct fixture *fixture)
 	kernel_debug_files_find_module(files, gone);
 	check(!kernel->lines && !module->lines, "no folder has the kernel's debug files");
 	check(!wait_for(files, 20), "nothing is fetched before a sample was met");
-	fetch_get_progress(fetch, &progress);
+	fetch_get_progress(fixture->guest.debug.fetch, &progress);
 	check_u64(progress.n_waiting + progress.n_found + progress.n_none, 0,
 		  "nothing is requested before a sample was met");
 	kernel->wants_lines = true;
 	check(wait_for(files, WAIT_MS) && kernel->lines, "the kernel's fetched lines are used");
-	check(!line_client_is_by_symbol(lines, kernel->lines),
+	check(!line_client_is_by_symbol(fixture->guest.debug.lines, kernel->lines),
 	      "the kernel's lines are relative to _text");
 	module->wants_lines = other->wants_lines = absent->wants_lines = gone->wants_lines = true;
 	image_unref(gone);
 	check(wait_for(files, WAIT_MS) && module->lines, "the module's fetched lines are used");
-	check(line_client_is_by_symbol(lines, module->lines),
+	check(line_client_is_by_symbol(fixture->guest.debug.lines, module->lines),
 	      "the module's lines are relative to its symbols");
 	check(!wait_for(files, 200), "files without samples are not fetched");
 	check(!other->lines, "a fetched file of another build is not used");
 	check(!absent->lines, "a file that no server has gives no lines");
-	fetch_get_progress(fetch, &progress);
+	fetch_get_progress(fixture->guest.debug.fetch, &progress);
 	check(progress.n_found <= 3 && !progress.n_waiting, "nothing is requested twice");
 	kernel_debug_files_destroy(files);
 	image_unref(kernel);
@@ -171,9 +168,9 @@ static void test_folder(struct fixture *fixture)
 	fixture->folders.fds[fixture->folders.n++] = open(path, O_RDONLY | O_CLOEXEC);
 	kernel_debug_files_find_kernel(files, kernel, &start);
 	kernel_debug_files_find_module(files, module);
-	check(kernel->lines && !line_client_is_by_symbol(lines, kernel->lines),
+	check(kernel->lines && !line_client_is_by_symbol(fixture->guest.debug.lines, kernel->lines),
 	      "a folder has the kernel's lines");
-	check(module->lines && line_client_is_by_symbol(lines, module->lines),
+	check(module->lines && line_client_is_by_symbol(fixture->guest.debug.lines, module->lines),
 	      "a folder has the module's lines");
 	kernel_debug_files_destroy(files);
 	files = kernel_debug_files_create(&fixture->guest, "6.1");
@@ -200,14 +197,15 @@ int main(void)
 	read_program(&fixture);
 	if (!mkdtemp(fixture.top))
 		return 99;
-	must(fetch_start_with(&settings, &fetch));
-	must(line_client_start(&no_lines_reader, &lines));
-	fixture.guest.debug = (struct debug_places){ &fixture.folders, -1, lines, fetch };
+	must(fetch_start_with(&settings, &fixture.guest.debug.fetch));
+	must(line_client_start(&no_lines_reader, &fixture.guest.debug.lines));
+	fixture.guest.debug.folders = &fixture.folders;
+	fixture.guest.debug.root_fd = -1;
 	test_fetched(&fixture);
 	test_name(&fixture);
 	test_folder(&fixture);
-	line_client_stop(lines);
-	fetch_stop(fetch);
+	line_client_stop(fixture.guest.debug.lines);
+	fetch_stop(fixture.guest.debug.fetch);
 	shell("rm -rf %s", fixture.top);
 	return tap_done();
 }
