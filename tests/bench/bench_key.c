@@ -147,7 +147,7 @@ static void child_run(uint64_t rate_hz)
 	atomic_store(&feeder.stop, true);
 	pthread_join(feeder_thread, NULL);
 	fprintf(stderr, "lost by the ring: %llu\n", (unsigned long long)feeder.lost);
-	_exit(0); /* without freeing anything */
+	_exit(0); /* nothing is freed */
 }
 
 static pid_t child_start(int slave, uint64_t rate_hz)

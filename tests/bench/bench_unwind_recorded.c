@@ -48,7 +48,7 @@ extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t
 
 #define TINY         "/tests/unwind/recorded/tiny-nofp"
 #define N_ROUNDS     21
-#define ROUND_FRAMES 200000 /* at least, for each mechanism in a round */
+#define ROUND_FRAMES 200000 /* least number for each mechanism in a round */
 
 static uint64_t cpu_ns(void)
 {
@@ -61,7 +61,7 @@ static uint64_t cpu_ns(void)
 /* --- what is unwound, and with what ----------------------------------------------------------- */
 
 struct chain {
-	struct cursor cursor; /* where it begins: interrupted */
+	struct cursor cursor; /* start of the walk: interrupted */
 	unsigned n_plain;     /* steps by ORC that libunwind can make, too */
 };
 
@@ -372,7 +372,7 @@ static void bench_deinit(struct bench *bench)
 	unw_destroy_addr_space(bench->libunwind);
 	space_destroy(bench->space);
 	if (bench->orc)
-		cfi_destroy(bench->cfi); /* without ORC the space's image owns it */
+		cfi_destroy(bench->cfi); /* if there is no ORC, the space's image owns it */
 	elf_frames_deinit(&bench->frames);
 	elf_file_deinit(&bench->file);
 	free(bench->made.bytes);

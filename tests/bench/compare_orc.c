@@ -27,7 +27,7 @@ static struct kernel {
 	struct elf_file file;
 	struct symtab *symbols;
 	struct orc *orc;
-	bool *compared; /* for each byte of code */
+	bool *compared; /* one per byte of code */
 	uint64_t n[N_VERDICTS], n_instructions, n_bytes;
 	double seconds;
 } kernel;

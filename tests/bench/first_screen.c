@@ -31,7 +31,7 @@
 #include <unistd.h>
 
 #define TIMEOUT_MS   30000
-#define REDRAW_MS    100 /* at 20 the redraws took a fifth of the CPU time that is measured */
+#define REDRAW_MS    100 /* interval; at 20 the redraws took a fifth of the CPU time measured */
 #define SHOWN_BYTES  6000
 #define SCREEN_BYTES (1 << 16) /* the last half is searched; a screen has some 6,000 */
 

@@ -39,7 +39,7 @@
 
 #define MAX_HOSTS   1000
 #define INTERVAL_S  10
-#define END_S       60  /* for what waits at the end */
+#define END_S       60  /* time for what waits at the end */
 #define SAMPLES     190 /* samples of an interval: 19 Hz * 10 s * 2 vCPUs / 2 */
 #define N_FUNCTIONS 1500
 #define MS          1000000ULL
@@ -79,7 +79,7 @@ static uint64_t cpu_ns(void)
 
 struct connection {
 	char head[8192];
-	size_t n;      /* in HEAD */
+	size_t n;      /* number of bytes of HEAD */
 	uint64_t left; /* bytes of the body that are left; 0: a head comes */
 };
 

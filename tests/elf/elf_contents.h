@@ -12,7 +12,7 @@
 #include "tests/support/tap.h"
 #include "xtop/unwind/unwind.h"
 
-extern const struct elf_limits limits; /* for every reader */
+extern const struct elf_limits limits; /* every reader's limits */
 
 /* The contents of one file by one reader. */
 struct contents {

@@ -17,7 +17,7 @@
 #include "xtop/unwind/unwind.h"
 
 #define CODE   UINT64_C(0xffffffff80100000)
-#define FILE_AT (CODE + 0x5344) /* as Xen's loader has it: a multiple of 8, and 4 bytes more */
+#define FILE_AT (CODE + 0x5344) /* Xen's loader has it so: a multiple of 8, and 4 bytes more */
 #define STACK  UINT64_C(0xffffffff80200000)
 #define INNER  (CODE + 0x40)
 #define OUTER  (CODE + 0x80)

@@ -124,7 +124,7 @@ static void test_scanner(void)
 
 /* --- what is written -------------------------------------------------------------------------- */
 
-static const struct snapshot *waits; /* for stats_text() */
+static const struct snapshot *waits; /* stats_text() writes them */
 
 static char *stats_text(const struct snapshot *snapshot, const char *domain)
 {
@@ -321,7 +321,7 @@ static void test_strings(void)
 		{ "\xff\x80z", "\"\\ufffd\\ufffdz\"" },                     /* no UTF-8 */
 		{ "\xc0\xaf", "\"\\ufffd\\ufffd\"" },                       /* overlong */
 		{ "\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\"" },            /* surrogate */
-		{ "\xf4\x90\x80\x80", "\"\\ufffd\\ufffd\\ufffd\\ufffd\"" }, /* above U+10FFFF */
+		{ "\xf4\x90\x80\x80", "\"\\ufffd\\ufffd\\ufffd\\ufffd\"" }, /* exceeds U+10FFFF */
 		{ "\xe2\x82", "\"\\ufffd\\ufffd\"" },                       /* cut */
 		{ "", "\"\"" },
 	};

@@ -11,7 +11,7 @@
 #include "xtop/profile/wait_sites.h"
 
 #define N_CERTAINTIES (OS_HOLDER_NO_TASK + 1)
-#define N_KINDS       (N_OS_LOCK_KINDS - 1) /* without OS_LOCK_NONE */
+#define N_KINDS       (N_OS_LOCK_KINDS - 1) /* OS_LOCK_NONE is left out */
 #define N_LOCKS       (N_KINDS * N_CERTAINTIES)
 
 static struct frames *frames;

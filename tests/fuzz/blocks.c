@@ -117,7 +117,7 @@ void *__wrap_malloc(size_t size_bytes)
 
 	if (!at)
 		return __real_malloc(size_bytes);
-	memset(at, 0xbe, size_bytes < 4096 ? size_bytes : 4096); /* as ASan does */
+	memset(at, 0xbe, size_bytes < 4096 ? size_bytes : 4096); /* ASan does so, too */
 	return at;
 }
 

@@ -219,7 +219,7 @@ static const struct sample_vcpu *make_sample(const struct world *world, struct f
 	sample.head = (struct sample_vcpu){
 		.size_bytes = sizeof(sample),
 		.user = how & 1,
-		.frame = { how >> 1 }, /* in the kernel: another task than the one that is told */
+		.frame = { how >> 1 }, /* another task of the kernel than the one that is told */
 		.n_stacks = 1,
 		.task = CURRENT + (fuzz_u8(fuzz) & 3) * 0x800,
 		.regs = { .rip = 0x400000, .cr0 = 1U << 31, .cr3 = world->root.cr3, .cr4 = 0x20 },

@@ -78,7 +78,7 @@ static const struct guest_program {
 
 static struct world {
 	struct made_linux *made;
-	struct layout layout; /* as it was made */
+	struct layout layout; /* the layout that was made */
 	uint64_t mms[N_MMS], tasks[N_MMS];
 	uint64_t inodes[N_FILES], files[N_FILES];
 	uint64_t slots[N_FILES];             /* slot of the first page in the page cache */

@@ -321,7 +321,7 @@ static void make_arm32(struct fuzz *fuzz, struct control *control, struct regist
 /* --- arm64 ------------------------------------------------------------------------------------ */
 
 #define ARM64_TABLE    (4ULL << GUEST_PAGE_SHIFT)      /* the guest's, of both halves */
-#define ARM64_EMPTY    (ARM64_TABLE - GUEST_PAGE_SIZE) /* where a kernel has an empty table */
+#define ARM64_EMPTY    (ARM64_TABLE - GUEST_PAGE_SIZE) /* a kernel's empty table */
 #define ARM64_USER     KERNEL(9, 0)                    /* the task's own table */
 #define ARM64_SAVED(n) (MADE_TOP - PT_ARM64_BYTES + PT_ARM64_AT(n))
 

@@ -15,7 +15,7 @@
 #include "xtop/unwind/unwind.h"
 
 #define CODE    FUZZ_GUEST_BASE
-#define FILE_AT 0x1004 /* in the pool */
+#define FILE_AT 0x1004 /* place in the pool */
 #define N_FUNCTIONS 8
 #define FUNCTION_BYTES 0x40
 #define MAX_CHANGES 32

@@ -69,7 +69,7 @@ static void read_symbols(struct image *image, int fd)
 	struct loads loads = { .n = 0 };
 
 	error_destroy(image_read_host_elf(image, fd, &loads));
-	unwind_tables_deinit(&image->tables); /* without ORC */
+	unwind_tables_deinit(&image->tables); /* ORC is dropped */
 }
 
 /* The copy becomes the tables of an image that has no file, as in a replay. */

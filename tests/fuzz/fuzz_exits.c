@@ -68,7 +68,7 @@ static void add_piece(struct fuzz *fuzz, struct exits *exits)
 		n &= ~(size_t)3;
 	if (how & 0x04 && n > 4)
 		n -= 4;
-	copy = malloc(n + 1); /* without spare bytes: a read beyond them is seen */
+	copy = malloc(n + 1); /* no spare bytes: a read beyond them is seen */
 	memcpy(copy, bytes, n);
 	exits_add(exits, cpu, copy, n, name_function, NULL);
 	free(copy);

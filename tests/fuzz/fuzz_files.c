@@ -24,7 +24,7 @@
 
 struct world {
 	struct made_linux *made;
-	struct layout layout; /* as it was made */
+	struct layout layout; /* the layout that was made */
 	struct memory_root root; /* the page tables of MM */
 	uint64_t task, mm, file;
 	/* TASK; children of it: with the same memory, with none; a kernel thread */

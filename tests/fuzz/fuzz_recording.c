@@ -27,7 +27,7 @@
 #define MAX_BYTES   (1 << 16) /* longest file that is put together here */
 
 enum flag {
-	FLAG_RIGHT = 1, /* from a valid file, else: the rest is a file */
+	FLAG_RIGHT = 1, /* parts of a valid file; else: the rest is a file */
 	FLAG_HOW = 6,   /* the way of unwinding, times 2 */
 	FLAG_FEW_NODES = 8,
 	FLAG_MEMORY = 16,    /* the search for a kernel goes through all addresses: slow */
@@ -39,7 +39,7 @@ enum flag {
 struct right {
 	uint8_t bytes[MAX_BYTES];
 	size_t size_bytes;
-	size_t chunks[MAX_CHUNKS + 1]; /* where they start; after the last one: size_bytes */
+	size_t chunks[MAX_CHUNKS + 1]; /* their starts; after the last one: size_bytes */
 	size_t n_chunks;
 };
 

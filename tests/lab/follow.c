@@ -27,7 +27,7 @@
 
 #define FOLLOW_NAP_NS   20000000
 #define FOLLOW_QUIET_NS 1500000000ULL      /* less than between two changes */
-#define FOLLOW_LIMIT_NS 60000000000ULL     /* without any change */
+#define FOLLOW_LIMIT_NS 60000000000ULL     /* the longest time that nothing changes */
 #define MODULES_FROM    0xffffffffa0000000 /* Linux Documentation/arch/x86/x86_64/mm.rst */
 #define MODULES_TO      0xffffffffff000000
 

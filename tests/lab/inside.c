@@ -61,7 +61,7 @@ static const struct {
 } own_members[N_OWN] = {
 	[OWN_TASKS] = { 0, "tasks" },     [OWN_THREAD_NODE] = { 0, "thread_node" },
 	[OWN_SIGNAL] = { 0, "signal" },   [OWN_THREAD_HEAD] = { 1, "thread_head" },
-	[OWN_TYPETAB] = { 2, "typetab" }, /* from 5.2 on */
+	[OWN_TYPETAB] = { 2, "typetab" }, /* Linux 5.2 and later */
 };
 
 void inside_die(const char *format, ...)

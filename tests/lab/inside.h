@@ -22,7 +22,7 @@ struct inside {
 	struct memory *memory;
 	enum guest_type type;
 	struct registers regs;
-	bool user;        /* in a dump: the vCPU runs user code */
+	bool user;        /* a dump's vCPU runs user code */
 	const char *dump; /* the file; NULL: a domain */
 	struct linux_kernel kernel;
 	struct kallsyms *kallsyms;
@@ -35,7 +35,7 @@ struct inside {
 	uint32_t pid;       /* the process whose areas are visited */
 	struct memory_counts attached;
 	double attached_s;
-	uint64_t offsets[N_OWN]; /* in bytes */
+	uint64_t offsets[N_OWN]; /* offsets in bytes */
 	bool has_typetab;
 };
 

@@ -22,7 +22,7 @@
 #define SECOND      1000000000ULL
 #define PASSES      4    /* the first ones find the programs' files */
 #define MAX_TURNS   4096 /* most turns of a pass */
-#define MAX_UPDATES 100  /* until the system is known */
+#define MAX_UPDATES 100  /* the system is known after so many */
 
 struct inside_waits {
 	struct control *control;

@@ -64,9 +64,9 @@
 #define PROMPT_POLLS      100
 #define PROMPT_POLLS_BOTH 200
 #define PRINT_EVERY       100 /* rounds */
-#define RARE              4   /* in one of so many rounds, HANG and what follows are tried */
+#define RARE              4   /* one of so many rounds tries HANG and what follows */
 #define FROZEN_US         2000000 /* a freezer thaws before or after the rest of xtop has ended */
-#define MAX_VCPUS         4   /* as in tests/guests/tiny/tiny.h */
+#define MAX_VCPUS         4   /* tests/guests/tiny/tiny.h has the same limit */
 
 /* Each role is killed at each moment in turn, so the first two times in a stop. */
 enum moment {
@@ -542,7 +542,7 @@ int main(int argc, char **argv)
 			kill_one(role, tallies[role].kills % N_MOMENTS);
 		for (enum role role = 0; role < N_ROLES && round % PRINT_EVERY == PRINT_EVERY - 1;
 		     role++)
-			print_tally(role); /* in case there is no time for all rounds */
+			print_tally(role); /* there may be no time for all rounds */
 	}
 	for (enum role role = 0; role < N_ROLES; role++)
 		report(role);

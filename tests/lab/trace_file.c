@@ -29,7 +29,7 @@ static struct {
 	size_t n;
 } left[MAX_CPUS];
 
-static long end; /* where CPU 0's last piece ends in FILE */
+static long end; /* end of CPU 0's last piece in FILE */
 
 static size_t record_words(uint32_t head)
 {

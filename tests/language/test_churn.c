@@ -21,7 +21,7 @@
 
 #define SAMPLES        300
 #define NATIVE_SAMPLES 100 /* copies of stacks take longer */
-#define MORE_SAMPLES   10000 /* until one name is right */
+#define MORE_SAMPLES   10000 /* one name is right after so many */
 #define LONG_SAMPLES   100000
 #define TURN_DIGITS    7
 

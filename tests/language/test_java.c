@@ -11,7 +11,7 @@
 
 #define LOOKS 100
 #define OF_A_CLASS                                                                                 \
-	"." /* in the name of each method, and of no code that the machine made for itself */
+	"." /* each method's name has it, and no code that the machine made for itself */
 
 static char folder[] = "test_java.XXXXXX";
 

@@ -21,10 +21,10 @@ struct told_native {
 	struct space *space;
 	struct runtimes *runtimes;
 	struct frames *frames;
-	struct unwind_stack stack; /* as copied last */
+	struct unwind_stack stack; /* the stack that was copied last */
 	struct program_stack program;
 	const struct sample_vcpu *vcpu;
-	struct runtime_process running;     /* for lines */
+	struct runtime_process running;     /* what lines are asked of */
 	uint32_t lines[RUNTIME_MAX_FRAMES]; /* that the functions execute; 0: not known */
 };
 

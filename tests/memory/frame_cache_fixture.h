@@ -8,7 +8,7 @@
 #include "xtop/memory/frame_cache.h"
 
 #define SECOND 1000000000ULL
-#define ROUND  (10 * SECOND) /* in this time the hand visits each page once */
+#define ROUND  (10 * SECOND) /* the hand visits each page once in this time */
 
 static struct memory_guest *memory;
 static struct frame_cache *cache;

@@ -14,7 +14,7 @@
 #include "tests/support/tap.h"
 #include "xtop/memory/walk.h"
 
-#define KERNEL    0xffff800012345678ULL /* in a half of 48 bits; of 47 bits, its first addresses */
+#define KERNEL    0xffff800012345678ULL /* a half of 48 bits; of 47 bits, its first addresses */
 #define KERNEL_52 0xfff8000012345678ULL
 #define USER      0x0000000012345678ULL
 
@@ -188,7 +188,7 @@ static void test_wide_64k(void)
 static void make_lpa2(uint64_t ttbr)
 {
 	begin((TCR_4K_48 & ~TCR_SIZES) | TCR_52 | TCR_DS | TCR_IPS_52, ttbr);
-	put(0x400000c0, 0x40002000 | 3ULL << 8 | TABLE); /* at 0xc000040002000 */
+	put(0x400000c0, 0x40002000 | 3ULL << 8 | TABLE); /* place 0xc000040002000 */
 	put(0xc000040002000, 0x40003000 | TABLE);
 	put(0x40003000, 0x40004000 | TABLE);
 	put(0x40004488, 0x40005000 | TABLE);

@@ -32,7 +32,7 @@
 #define MOMENT_US  20000
 #define STOP_US    1000 /* so that some kills come while the guest is stopped */
 #define STARTUP_US 30000
-#define LIMIT_MS   60000 /* for main's end, also on a slow machine */
+#define LIMIT_MS   60000 /* main has ended then, also on a slow machine */
 
 enum role { MAIN, BROKER, STARTER, KEEPER, GUARD, SAMPLER, ANY, N_ROLES };
 static const char *const names[N_ROLES] = { "main",    "the broker", "the starter", "a keeper",

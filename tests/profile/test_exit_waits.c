@@ -37,7 +37,7 @@ static void test_pauses(void)
 	put_runstate(GUEST, 0, 3, 1);
 	put_runstate(GUEST, 0, 1, 0);
 	put_runstate(GUEST, 0, 0, 1);
-	put_runstate(GUEST, 0, 1, 3); /* for 2 s: no sample takes so long */
+	put_runstate(GUEST, 0, 1, 3); /* it waits 2 s: no sample takes so long */
 	now += 2000000 * US;
 	put_runstate(GUEST, 0, 3, 1);
 	now += 10 * US;
@@ -169,7 +169,7 @@ static void test_two_cpus(void)
 	static const unsigned wakes[][3] = { { 100, 2, 1 }, { 300, 2, 1 }, { 500, 2, 1 } };
 	static const unsigned runs[][3] = { { 110, 1, 0 }, { 200, 0, 2 }, { 330, 1, 0 },
 					    { 400, 0, 1 }, { 405, 1, 0 }, { 450, 0, 2 },
-					    { 499, 1, 0 }, /* by another clock, and before 500 */
+					    { 499, 1, 0 }, /* another clock, before 500 */
 					    { 600, 0, 2 } };
 
 	for (unsigned order = 0; order < 2; order++) {

@@ -60,7 +60,7 @@ static void write_takers(struct recording_writer *writer)
 		.n_vcpus = 2,
 	};
 	table.takers[0] = (struct taker){ .domid = 9, .share = { 1, 0.5 } };
-	memset(table.takers[0].name, 'x', sizeof(table.takers[0].name)); /* without an end */
+	memset(table.takers[0].name, 'x', sizeof(table.takers[0].name)); /* the name has no end */
 	table.vcpus[1].cpu = 3;
 	memset(&table.vcpus[1].online, 0x55, 1);
 	strcpy(table.vcpus[1].affinity, "0-3\033[2J");

@@ -142,7 +142,7 @@ static void test_snapshot_under_load(void)
 struct caller {
 	struct stage stage;
 	pthread_t thread;
-	size_t left_bytes; /* in the ring, at the last call */
+	size_t left_bytes; /* what was in the ring at the last call */
 };
 
 static void look_at_ring(void *context)
@@ -220,7 +220,7 @@ static void test_reset_while_running(void)
 		before = snapshot->resolver.samples;
 		snapshot_destroy(snapshot);
 	}
-	control_reset_profile(stage.control); /* at once: the resolver is still at work */
+	control_reset_profile(stage.control); /* the resolver is still at work */
 	snapshot_request(stage.slot);
 	snapshot = wait_snapshot(stage.slot);
 	check(before > n / 2 && before <= n, "resolved %" PRIu64 " of %" PRIu64, before, n);

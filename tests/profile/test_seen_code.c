@@ -244,7 +244,7 @@ static void test_arm64(void)
 
 	open_guest(0x200);
 	made_put(made, root, CODE, calls, sizeof(calls));
-	/* with pages of 4 KiB and addresses of 48 bits, arm64's tables have the layout of these */
+	/* arm64's tables with pages of 4 KiB and addresses of 48 bits have this layout, too */
 	root = walk_root(&(struct registers){ .arch = ARCH_ARM64,
 					      .arm64 = { .tcr = 16, .ttbr0 = root.cr3 } });
 	sample(SECOND, FRAME(0));

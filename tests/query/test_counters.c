@@ -27,8 +27,8 @@ static const struct {
 	}
 	NOT_OF_RUN(stopped.log2),                  /* an array without names */
 	NOT_OF_RUN(sampler.state),                 /* a word */
-	NOT_OF_RUN(sampler.guest_pages),           /* for the resolver */
-	NOT_OF_RUN(sampler.ending),                /* for the screen */
+	NOT_OF_RUN(sampler.guest_pages),           /* the resolver needs it */
+	NOT_OF_RUN(sampler.ending),                /* the screen needs it */
 	{ RESOLVER_AT(lag_ns), sizeof(uint64_t) }, /* stands in "profile" */
 };
 

@@ -280,7 +280,7 @@ static void test_percentiles(void)
 		add_times(table, row->times, 48 * (i - 1), 3000);
 		add_times(table, row->times, 2 * (i - 1), 90000);
 		for (unsigned j = 0; j < 2; j++)
-			table->rows[j].longest_ns = 400000; /* from before the first moment */
+			table->rows[j].longest_ns = 400000; /* an exit before the first moment */
 		add(i, table);
 	}
 	snapshot = range(0, 2);

@@ -230,7 +230,7 @@ static inline struct sample_vcpu *guest_add_chain(struct guest_record *record, u
 	struct sample_vcpu *vcpu;
 	size_t n = 0;
 
-	for (;;) { /* from the end */
+	for (;;) { /* backwards */
 		while (at > copy && at[-1] != ';')
 			at--;
 		addresses[n++] = guest_address(at);

@@ -41,14 +41,14 @@ struct taken {
 		size_t stack_bytes;
 		uint64_t address, first_word, cr3;
 		uint8_t user;
-	} vcpus[4]; /* by number */
+	} vcpus[4]; /* indexed by the vCPU's number */
 };
 
 extern struct sampler_fixture {
 	struct memory_guest *memory;
 	struct control *control;
 	struct ring *ring;
-	struct sampler_counts counts; /* at the end of the run */
+	struct sampler_counts counts; /* counts of the whole run */
 	struct taken taken[TAKEN_MAX];
 	unsigned n_taken, n_ticks;
 	void (*scene)(unsigned look); /* called at each look, from 1 on; NULL: nothing changes */

@@ -146,7 +146,7 @@ static void test_entry_task(void)
 	check_piece(0, STACK_USER, USER + 0x6000, USER + 0x7800,
 		    "user code that enters the kernel: all of its stack");
 	arm->pstate = 0;
-	arm->ttbr1 = lower << 12; /* as under page-table isolation */
+	arm->ttbr1 = lower << 12; /* page-table isolation does so */
 	copy(true);
 	check(record.vcpu.task == TASK, "the task is read by the kernel's tables, not the vCPU's");
 	*word_at(ENTRY_TASK + DISTANCE) = USER;
@@ -188,7 +188,7 @@ static void test_interpreter(void)
 	const struct recipe recipe = {
 		.base = 16, .by_thread = 1, .n_loads = 1, .n_words = 1, .words = { 8 }
 	};
-	struct recipe other = recipe; /* for the process with page tables in the next page */
+	struct recipe other = recipe; /* another process, tables in the next page */
 	struct registers next_process;
 
 	begin_entry_task();
@@ -341,7 +341,7 @@ static void test_hidden_user(void)
 	check_piece(1, STACK_USER, USER32 + 0x200, USER32 + 0x1200,
 		    "TTBR0 is empty: a user's stack of 32 bits");
 	put_user(USER + 0x6000, 0);
-	arm->ttbr0 |= ROOT_ARM64_CNP | 7ULL << 48; /* with an address-space identifier */
+	arm->ttbr0 |= ROOT_ARM64_CNP | 7ULL << 48; /* has an address-space identifier */
 	copy(false);
 	check_pieces(2, "other bits of TTBR0 tell nothing");
 	arm->ttbr0 = lower << 12;
@@ -417,7 +417,7 @@ static void test_per_cpu(void)
 	check(per_cpu_read_u64(&cpus, &copier, 3, variable + 24, &value) &&
 		      value == (variable + distance + 24) / 8 * 8,
 	      "the CPU's variable: %#" PRIx64, value);
-	arm->ttbr1 = lower << 12; /* as under page-table isolation */
+	arm->ttbr1 = lower << 12; /* page-table isolation does so */
 	per_cpu_learn(&cpus, 3, regs);
 	check(per_cpu_read_u64(&cpus, &copier, 3, variable + 24, &value),
 	      "by the kernel's tables, not the vCPU's");

@@ -94,7 +94,7 @@ static void test_entering32(void)
 	end();
 }
 
-#define GO_STRUCTS   UINT64_C(0x0000004000000000) /* in Go's heap */
+#define GO_STRUCTS   UINT64_C(0x0000004000000000) /* a part of Go's heap */
 #define GO_M         GO_STRUCTS
 #define GO_THREAD_G0 (GO_STRUCTS + 0x400)
 #define GO_SIGNAL_G  (GO_STRUCTS + 0x600)

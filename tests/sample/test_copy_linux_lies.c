@@ -117,7 +117,7 @@ static void test_cycles(void)
 	control_set_stack_top(control, regs->cr3, EXCEPTION, EXCEPTION_END);
 	copy();
 	check_u64(copied.n_stacks, 3, "two stacks that interrupted each other");
-	*word_at(EXCEPTION_END - 8) = IRQ_END - 0x280; /* below what was copied of it */
+	*word_at(EXCEPTION_END - 8) = IRQ_END - 0x280; /* a place below what was copied */
 	copy();
 	check_u64(copied.n_stacks, 4,
 		  "stacks that interrupt each other ever deeper: links end at the limit");

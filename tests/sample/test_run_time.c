@@ -39,7 +39,7 @@ struct behaviour {
 };
 
 struct made_vcpu {
-	enum vcpu_state state; /* in this slice */
+	enum vcpu_state state; /* the vCPU's state in this slice */
 	uint64_t time_ns, cpu_ns, waited_ns;
 };
 

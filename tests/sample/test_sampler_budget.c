@@ -212,7 +212,7 @@ static void test_budget(void)
 #define COSTLY_STOPS 60
 #define CHEAP_STOPS  200
 
-static struct sampler_counts costly; /* as of the last of these */
+static struct sampler_counts costly; /* counts of the last of these */
 static uint64_t skipped_later;
 
 static void linger_at_first(struct memory_guest *guest)

@@ -37,7 +37,7 @@ static void test_stacks(void)
 	end();
 }
 
-#define LOCK_WAIT 0x804 /* in the per-CPU page; not a multiple of 8 */
+#define LOCK_WAIT 0x804 /* place in the per-CPU page; not a multiple of 8 */
 
 /*
  * vCPU 1 sleeps from tick 5 on. Its kernel says that it waits for a lock at ticks 8 to 11. vCPU 2
@@ -98,7 +98,7 @@ static void test_lock_wait(void)
 	end();
 }
 
-#define RUNSTATE 0x900 /* in the per-CPU page */
+#define RUNSTATE 0x900 /* place in the per-CPU page */
 
 /* vCPU 1 is found asleep at each look, but it was told that it waited for 4 of each 10 ms. */
 static void tell_waiting(unsigned tick)

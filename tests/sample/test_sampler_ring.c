@@ -31,9 +31,9 @@ static void test_ring_full(void)
 }
 
 #define SLOW_HZ   100
-#define READ_TICK 240 /* from this tick on the ring is read; the run has 280 ticks */
+#define READ_TICK 240 /* first tick at which the ring is read; the run has 280 ticks */
 #define BUSY_HZ   200
-#define BUSY_TICK 360 /* from this tick on the ring is read; the run has 380 ticks */
+#define BUSY_TICK 360 /* first tick at which the ring is read; the run has 380 ticks */
 
 #define START_TICKS (11 * SLOW_HZ) /* samples may wait for longer in the first 10 s */
 

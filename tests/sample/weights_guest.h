@@ -32,14 +32,14 @@
 #define SECOND    1000000000ULL
 #define MS        1000000ULL
 #define STOP_NS   8770  /* doc/MEASUREMENTS: 19,151 with one vCPU, 50,296 with four */
-#define VCPU_NS   10381 /* for each vCPU that runs */
+#define VCPU_NS   10381 /* what each running vCPU adds */
 #define LOOK_NS   2000
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define CHANGE_MINUTES 1 /* ten times as slow */
 #else
 #define CHANGE_MINUTES 2 /* how often a guest whose stops change is tried */
 #endif
-#define WAKEUP_NS 60000 /* at most, uniform: how late a sleep ends */
+#define WAKEUP_NS 60000 /* a sleep ends up to so late, uniformly */
 
 /* --- time ------------------------------------------------------------------------------------- */
 
@@ -107,7 +107,7 @@ struct made {
 	unsigned first_stop, n_stops;
 	uint64_t span_ns, most_span_ns;
 	uint64_t used_ns; /* stopped time from the third second on */
-	uint64_t cold_ns; /* by how much longer the first stop takes */
+	uint64_t cold_ns; /* additional time of the first stop */
 	/* From COSTLY_NS on stops take COST times as long. One stop of 20 takes NOISE times. */
 	uint64_t costly_ns;
 	double cost, noise;

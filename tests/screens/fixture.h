@@ -19,7 +19,7 @@ struct fixture {
 	struct frames *frames;
 	struct profile *profile;
 	uint64_t time_ns, sequence, samples, ticks;
-	uint64_t shift; /* where its code lies: in two guests at two places */
+	uint64_t shift; /* place of its code: two guests have two places */
 };
 
 /*

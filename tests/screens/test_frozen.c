@@ -103,7 +103,7 @@ static void test_baseline_ways(void)
 	scene_keys(&scene, 80, 24, "H"); /* the message goes */
 	scene_keys(&scene, 80, 24, "H");
 	screen_contains(&scene, 80, 24, "baseline 2:05 ago",
-			true); /* as old as the frozen picture */
+			true); /* the frozen picture is as old */
 	scene_close(&scene);
 }
 

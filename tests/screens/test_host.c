@@ -197,7 +197,7 @@ static void test_exits(void)
 	scene_keys(&scene, 80, 24, "+");
 	screen_check(&scene, "exits-vcpu-80x24", 80, 24);
 	screen_check(&scene, "exits-vcpu-40x10", 40, 10);
-	scene_keys(&scene, 80, 24, "<Down>+"); /* from a line of the histogram, too */
+	scene_keys(&scene, 80, 24, "<Down>+"); /* a line of the histogram is left, too */
 	scene_click(&scene, 80, 24, 14, 5);
 	check(scene_cursor_line(&scene, line, sizeof(line)) == 12, "a head cannot be selected: %s",
 	      line);

@@ -40,7 +40,7 @@ static void scene_second(struct scene *scene, unsigned second)
 		snapshot->run->vcpus[i].states[VCPU_BLOCKED] = blocked[i];
 	}
 	snapshot->run->sampler.stopped_ns = second * 2400000ULL;
-	if (second >= 32) /* in this second 1.24 %, of a budget of 1 % */
+	if (second >= 32) /* 1.24 % in this second, of a budget of 1 % */
 		snapshot->run->sampler.stopped_ns += 10000000;
 	if (second > 30) { /* 1795000000 is 2026-11-18 11:06:40 UTC */
 		snapshot->clocks.at_ns = snapshot->time_ns;
@@ -115,7 +115,7 @@ static void test_keys_and_views(void)
 	screen_contains(&scene, 100, 24, "md5", false);
 	screen_contains(&scene, 100, 24, "800 samples", true);
 	screen_contains(&scene, 100, 24, "busy 80 steal 0", true);
-	scene_keys(&scene, 100, 24, "A"); /* since start is the same: all of the range */
+	scene_keys(&scene, 100, 24, "A"); /* all of the range: the totals are the same */
 	screen_contains(&scene, 100, 24, "100.00  100.00", true);
 	scene_keys(&scene, 100, 24, "At");
 	screen_contains(&scene, 100, 24, "md5", false);

@@ -178,7 +178,7 @@ static void run(struct guest *guest, struct control *control, struct ring *ring)
 		return;
 	while (manner == STAYS)
 		nap_ms(10);
-	while (manner == FORGETS) { /* as if main overwrote the shared control block */
+	while (manner == FORGETS) { /* main seems to overwrite the shared control block */
 		control_restart(control);
 		nap_ms(1);
 	}

@@ -22,7 +22,7 @@ extern struct scene {
 	atomic_ullong begin_ns, end_ns; /* times of the last stop */
 	atomic_int sampler, guard;      /* pids */
 	atomic_int samplers;            /* samplers that were started so far */
-	atomic_ullong started_ns;       /* when the last sampler started */
+	atomic_ullong started_ns;       /* start of the last sampler */
 	atomic_bool spent;              /* the last sampler began without credit */
 	atomic_int early_releases; /* releases in the place of a process that was not disarmed */
 	atomic_int unrecorded;     /* releases by the keeper when the record was gone */

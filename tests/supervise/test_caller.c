@@ -60,7 +60,7 @@ int eaccess(const char *path, int mode)
 {
 	if (eaccess_naps)
 		usleep(100000);
-	return faccessat(AT_FDCWD, path, mode, AT_EACCESS); /* on old Linux, too */
+	return faccessat(AT_FDCWD, path, mode, AT_EACCESS); /* old Linux knows it, too */
 }
 
 int setgroups(size_t n, const gid_t *groups)

@@ -283,7 +283,7 @@ static const struct commands {
 
 /* What a process behind walls found. */
 struct found {
-	int numbers[N_NUMBERS][2]; /* with zeros for arguments, and with ones */
+	int numbers[N_NUMBERS][2]; /* zeros are the arguments, and then ones */
 	int attempts[N_ATTEMPTS];
 	int commands[N_COMMAND_CALLS][N_COMMANDS];
 };

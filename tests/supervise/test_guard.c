@@ -19,7 +19,7 @@
 #include "xtop/base/restarts.h"
 
 #ifdef SANITIZED
-static const bool is_sanitized = true; /* such a build has no walls */
+static const bool is_sanitized = true; /* a sanitized build has no walls */
 #else
 static const bool is_sanitized = false;
 #endif
@@ -54,7 +54,7 @@ static void test_quits(void)
 	check(goes_on(), "sampling goes on after 100 ms of short stops");
 	guard = count_sleeps(scene->guard);
 	both = guard + count_sleeps(fixture.keeper.pid);
-	nap_ms(1000); /* with polls: 125 and 50 */
+	nap_ms(1000); /* polls took 125 and 50 */
 	check(guard && count_sleeps(scene->guard) - guard < 30 &&
 		      count_sleeps(scene->guard) + count_sleeps(fixture.keeper.pid) - both < 40,
 	      "short stops: the guard wakes %lu times (expected < 30), with the keeper %lu (< 40)",

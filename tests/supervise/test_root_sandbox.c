@@ -19,7 +19,7 @@
 #include "tests/support/tap.h"
 
 #ifdef SANITIZED
-static const bool is_sanitized = true; /* such a build has no walls */
+static const bool is_sanitized = true; /* a sanitized build has no walls */
 #else
 static const bool is_sanitized = false;
 #endif

@@ -29,7 +29,7 @@
 #define NEVER UINT32_MAX
 
 #ifdef SANITIZED
-static const bool is_sanitized = true; /* such a build has no walls */
+static const bool is_sanitized = true; /* a sanitized build has no walls */
 static unsigned forks_left;
 #else
 static const bool is_sanitized = false;

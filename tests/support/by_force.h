@@ -45,7 +45,7 @@ static inline void try_by_force(char message[BY_FORCE_BYTES])
 	MUST_NOT("open /etc/shadow", open("/etc/shadow", O_RDONLY));
 	MUST_NOT("write /etc/passwd", open("/etc/passwd", O_WRONLY));
 	MUST_NOT("type into a terminal", ioctl(STDIN_FILENO, TIOCSTI, "x"));
-	if (by_force_has_landlock) /* without it, wherever this user may */
+	if (by_force_has_landlock) /* if Landlock is missing, wherever this user may */
 		MUST_NOT("write outside the folder", open("/tmp", O_TMPFILE | O_WRONLY, 0600));
 	MUST_NOT("run a program", execl("/bin/true", "true", NULL));
 	MUST_NOT("fork", fork());

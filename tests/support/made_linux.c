@@ -347,7 +347,7 @@ static uint64_t made_leaf(struct made_linux *made, const struct vma *areas, size
 	return node;
 }
 
-#define LEAF_AREAS 7 /* with a gap before each */
+#define LEAF_AREAS 7 /* areas with a gap before each */
 
 /* Makes a maple tree of AREAS: leaves, and as many levels above them as it takes. */
 static uint64_t made_tree(struct made_linux *made, const struct vma *areas, size_t n, uint64_t min,

@@ -17,7 +17,7 @@
 
 #define MADE_DIRECT_MAP 0xffff888000000000ULL
 #define MADE_VMEMMAP    0xffffea0000000000ULL
-#define MADE_OBJECTS    0xffffc90000000000ULL /* where all objects but the page cache begin */
+#define MADE_OBJECTS    0xffffc90000000000ULL /* start of all objects but the page cache */
 #define MADE_PAGE_BYTES 64                    /* sizeof(struct page) */
 #define MADE_OBJECT_BYTES 512 /* size of any struct here except tasks and nodes */
 

@@ -77,7 +77,7 @@ void made_put_u16(struct made_memory *made, struct memory_root root, uint64_t ad
 void made_put_u8(struct made_memory *made, struct memory_root root, uint64_t address,
 		 uint8_t value);
 void made_put_string(struct made_memory *made, struct memory_root root, uint64_t address,
-		     const char *string); /* with its NUL */
+		     const char *string); /* copies its NUL, too */
 
 /* The frame of ADDRESS, which must be mapped. */
 frame_t made_frame(struct made_memory *made, struct memory_root root, uint64_t address);

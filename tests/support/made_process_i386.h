@@ -9,7 +9,7 @@
 
 #include "tests/support/made_i386.h"
 
-#define MADE_USER_TABLES 0x5000 /* with PAE: of the first GiB */
+#define MADE_USER_TABLES 0x5000 /* PAE: the table of the first GiB */
 #define MADE_USER_PAGES  0x6000
 #define MADE_MM          0x50000
 #define MADE_MAPLE       0x51000
@@ -29,10 +29,10 @@
 #define MADE_AREA_BYTES 128
 #define MADE_N_AREAS    5
 #define MADE_PAGE_BYTES 40
-#define MADE_MM_AT      1008 /* in task_struct */
+#define MADE_MM_AT      1008 /* offset in task_struct */
 #define MADE_START      1284
 #define MADE_CODE       0x08048000
-#define MADE_VDSO_AT    0x77ff1000 /* in the process */
+#define MADE_VDSO_AT    0x77ff1000 /* address in the process */
 #define MADE_FILE_BYTES (3 * 4096 - 100)
 #define MADE_PAGES      3
 

@@ -37,7 +37,7 @@ enum {
 	MADE_AT_SP = 2268,
 };
 
-#define MADE_SLEEP_RETURN 0xc0011234U /* where the scheduler's switch returns to */
+#define MADE_SLEEP_RETURN 0xc0011234U /* return address of the scheduler's switch */
 #define MADE_SLEEP_BP     0xc0045f40U
 #define MADE_USER_SP      (MADE_CODE + 0xf00)
 

@@ -14,7 +14,7 @@
 
 #define MADE_TEXT         0xffffffff9ac00000ULL /* _text of a kernel that KASLR has moved */
 #define MADE_TEXT_BYTES   0x01000000ULL
-#define MADE_IMAGE_START  0xffffffff80000000ULL /* where KASLR may put it */
+#define MADE_IMAGE_START  0xffffffff80000000ULL /* KASLR may put the kernel here */
 #define MADE_RODATA       (MADE_TEXT + MADE_TEXT_BYTES)
 #define MADE_INIT         (MADE_RODATA + 0x02000000ULL) /* _sinittext */
 #define MADE_NAME_BYTES   320
@@ -26,7 +26,7 @@ struct made_layout {
 	enum kallsyms_encoding encoding;
 	bool long_lengths;   /* ULEB128 */
 	unsigned seq_bytes;  /* size of a number in seqs_of_names; 0: there is none */
-	bool text_only;      /* without CONFIG_KALLSYMS_ALL */
+	bool text_only;      /* the kernel has no CONFIG_KALLSYMS_ALL */
 	unsigned n_functions;
 	const char *left_out; /* a symbol that the kernel lacks; NULL: none */
 	bool aligned_4;       /* tables are at multiples of 4 only */
@@ -42,7 +42,7 @@ struct made_symbol {
 struct made_kallsyms {
 	uint8_t *bytes; /* bytes of the whole range */
 	size_t size_bytes;
-	struct made_symbol *symbols; /* as /proc/kallsyms would have them */
+	struct made_symbol *symbols; /* the lines of /proc/kallsyms */
 	unsigned n;
 	const char *left_out;
 	unsigned n_markers, marker_bytes;

@@ -30,7 +30,7 @@ struct memory_frame {
 };
 
 struct memory_guest {
-	struct guest guest; /* for the code under test */
+	struct guest guest; /* what the code under test gets */
 	size_t n_frames;
 	struct memory_frame frames[MEMORY_GUEST_FRAMES];
 	uint64_t next_table;

@@ -35,7 +35,7 @@ struct tape {
 	uint64_t stack_pointer; /* 0: no stack is kept */
 	struct runtime_native frames[TAPE_MAX_FRAMES];
 	size_t n_frames;
-	/* for a reader of the tape: a vCPU with the stack */
+	/* what a reader of the tape gets: a vCPU with the stack */
 	struct {
 		struct sample_vcpu head;
 		struct sample_stack stack;

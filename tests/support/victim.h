@@ -29,7 +29,7 @@ static inline void victim_start(uid_t uid)
 		return;
 	if (uid && (setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid)))
 		_exit(1);
-	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* as after exec */
+	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* exec() does so */
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	for (;;)
 		pause();

@@ -20,7 +20,7 @@ struct vt {
 	bool wraps;      /* the last cell of the row is written: the next character wraps first */
 	int top, bottom; /* rows that scroll */
 	char cells[VT_MAX_ROWS][VT_MAX_COLUMNS][VT_CELL_BYTES];
-	char last[VT_CELL_BYTES]; /* for REP */
+	char last[VT_CELL_BYTES]; /* the cell that REP repeats */
 	char unknown[16]; /* the first sequence that it does not know; "": none */
 };
 

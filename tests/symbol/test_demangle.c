@@ -160,7 +160,7 @@ static void test_rust_endless(void)
 	static const char *const endless[] = {
 		"_RNvMIC5crateFGzzzzzz_EuEu3foo", /* 56,800,235,584: minutes */
 		"_RNvMIC5crateFGZZZZZZZZZZ_EuEu3foo", "_RNvMIC5crateDGzzz_NtC1a1bEL_Eu3foo",
-		"_RIMIC8mycroFFFFFFFFFFFFGFFFFFF_17hFFFF", /* as the fuzzer found it */
+		"_RIMIC8mycroFFFFFFFFFFFFGFFFFFF_17hFFFF", /* a name that the fuzzer found */
 	};
 	_cleanup_free_ char *few = symbol_demangle("_RNvMIC5crateFG0_EuEu3foo");
 	_cleanup_free_ char *shown = symbol_demangle("_RINvC1a1bFG0_EuE");

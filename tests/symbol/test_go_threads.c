@@ -365,7 +365,7 @@ static void sample_thread(pid_t thread, const struct user_regs_struct *regs)
 	unwind_stack(&record.vcpu, &spaces, UNWIND_AUTO, &stack);
 	if (stack.go_stacks)
 		control_set_go_stacks(control, cr3, stack.go_stacks, stack.go_callback);
-	if (n_before++ >= 100) /* by then it is known that C calls Go */
+	if (n_before++ >= 100) /* that C calls Go is known then */
 		count_chain(&stack, thread == child);
 }
 

@@ -22,7 +22,7 @@
 struct copy {
 	unsigned char *bytes;
 	uint64_t size_bytes;
-	bool gone[8192];     /* for each page: the page cannot be read */
+	bool gone[8192];     /* one per page: the page cannot be read */
 	uint64_t read_bytes; /* bytes that were read so far */
 };
 

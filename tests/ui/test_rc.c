@@ -252,7 +252,7 @@ static void test_save(void)
 		      back.colors == UI_COLORS_NONE,
 	      "saved settings are read again");
 	ui_rc_close(&back);
-	rc.interval_s = 0.01; /* as -i may have it */
+	rc.interval_s = 0.01; /* -i may have such a value */
 	rc.half_life_s = 1e9;
 	error_destroy(ui_rc_save(&rc, where, sizeof(where)));
 	error = load(&back);

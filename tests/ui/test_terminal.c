@@ -122,7 +122,7 @@ static int demo_run(double interval_s, double time_s)
 
 	fixture_create(&demo.fixture);
 	demo.fixture.time_ns = demo.started_ns;
-	for (int i = 0; i < 1000; i++) /* until shares hardly change */
+	for (int i = 0; i < 1000; i++) /* after so many shares hardly change */
 		demo_sample(&demo, 1);
 	if (snapshot_slot_create(&demo.slot))
 		abort();

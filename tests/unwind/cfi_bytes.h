@@ -9,13 +9,13 @@
 #include "unwind/cfi_table.h"
 
 #define MADE_CODE  0x401000ULL
-#define MADE_EH_FRAME 0x500000ULL /* where .eh_frame is loaded */
+#define MADE_EH_FRAME 0x500000ULL /* address of the loaded .eh_frame */
 
 struct cfi_bytes {
 	uint8_t bytes[8192];
 	size_t n;
 	bool debug_frame;
-	size_t cie, entry; /* where the last CIE begins, and the entry that is being written */
+	size_t cie, entry; /* start of the last CIE, and of the entry that is being written */
 };
 
 static inline void bytes_put(struct cfi_bytes *made, uint64_t value, unsigned size_bytes)

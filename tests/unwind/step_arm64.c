@@ -48,7 +48,7 @@ enum { REG_LINK = 30, REG_STACK = 31, REG_CODE = 32, N_STEP_REGISTERS };
 
 struct step_frame {
 	uint64_t sp;    /* the caller's stack pointer */
-	uint64_t value; /* where the call returns to, or the place that a signal has interrupted */
+	uint64_t value; /* the call's return address, or the place that a signal has interrupted */
 	bool is_place;
 };
 

@@ -25,7 +25,7 @@
 #define STEP_REPORTS 5
 
 struct step_frame {
-	uint64_t slot;  /* where the return address is on the stack */
+	uint64_t slot;  /* the return address's place on the stack */
 	uint64_t value; /* the return address, or the place that a signal has interrupted */
 	/*
 	 * What a signal has interrupted. SLOT is where its ucontext begins. Handlers may change the
@@ -39,7 +39,7 @@ struct step_stack {
 	struct step_frame *frames; /* outermost first; STEP_DEPTH of them */
 	unsigned n;
 	unsigned base;           /* how many frames it had when the program changed to it */
-	uint64_t sp;             /* where it was left */
+	uint64_t sp;             /* the stack pointer that was left */
 	uint64_t top;            /* the highest stack pointer on it */
 	bool is_strange;         /* frames are not known */
 	bool is_handler;         /* a signal has changed to it */
@@ -56,13 +56,13 @@ struct step {
 	struct step_frame *frames; /* the stack's */
 	unsigned n;
 	unsigned left; /* instructions that may still push where code that has changed stacks goes */
-	uint64_t goal; /* where such code has pushed it; 0: nowhere */
-	uint64_t lost; /* where a return address was overwritten; 0: nowhere */
+	uint64_t goal; /* place to which such code has pushed it; 0: nowhere */
+	uint64_t lost; /* place of an overwritten return address; 0: none */
 	uint64_t seen[STEP_SEEN];
 	uint64_t window;
 	struct user_regs_struct regs;
 	struct go_stacks go; /* .g 0: no function of Go was met yet */
-	uint8_t code[16];    /* at regs.rip */
+	uint8_t code[16];    /* code that regs.rip points to */
 	uint64_t reports;    /* how many chains that end early are printed */
 	uint64_t n_compared, n_right, n_early, n_wrong, n_steps;
 };

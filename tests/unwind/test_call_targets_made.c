@@ -283,7 +283,7 @@ static void test_full(void)
 }
 
 #define HOLED_BYTES 0x3000
-#define HOLE        0x2000 /* from here on code is missing */
+#define HOLE        0x2000 /* first place of the missing code */
 
 struct holed_code {
 	unsigned n_reads;

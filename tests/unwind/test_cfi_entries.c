@@ -75,7 +75,7 @@ static void test_encodings(void)
 	};
 
 	bytes_cie(&made, "zR", absolute, 1, usual, sizeof(usual));
-	relative = MADE_CODE - (MADE_EH_FRAME + made.n + 8); /* from the FDE's first field */
+	relative = MADE_CODE - (MADE_EH_FRAME + made.n + 8); /* distance to the FDE's field */
 	memcpy(aligned + 4, &start, sizeof(start));
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		check_encoding(&cases[i]);

@@ -202,7 +202,7 @@ static void test_return_address(struct image *image, uint64_t bias)
 	struct unwind_spaces spaces = { .user_whole = true };
 	struct space *space;
 
-	cfi_destroy(image->tables.cfi); /* from here on only instructions tell the callers */
+	cfi_destroy(image->tables.cfi); /* only instructions tell the callers now */
 	dwarf_destroy(image->tables.dwarf);
 	image->tables.cfi = NULL;
 	image->tables.dwarf = NULL;

@@ -42,8 +42,8 @@ struct program {
 	const struct computed_machine *machine;
 	struct elf_file file;
 	struct elf_tables tables;
-	bool *done;     /* for each function */
-	bool *compared; /* for each byte from the first function on */
+	bool *done;     /* one per function */
+	bool *compared; /* one per byte, counted from the first function */
 	uint64_t n[N_VERDICTS], n_instructions, n_bytes, n_failed, n_printed[N_VERDICTS];
 	double seconds;
 };

@@ -286,7 +286,7 @@ static bool is_cut(const char *theirs)
 struct comparison {
 	const struct objdump_text *text;
 	uint64_t n, boundaries, causes[N_CAUSES];
-	uint64_t address; /* where our next instruction begins; 0: at objdump's next line */
+	uint64_t address; /* start of our next instruction; 0: at objdump's next line */
 };
 
 static void compare_line(void *context, char *line)

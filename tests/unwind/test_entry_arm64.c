@@ -17,7 +17,7 @@
 #define WORDS 128
 
 #define K(n) (UINT64_C(0xffff800008010000) + 16 * (n)) /* return addresses in the kernel */
-#define U(n) (UINT64_C(0x400000) + 16 * (n))           /* in the program */
+#define U(n) (UINT64_C(0x400000) + 16 * (n))           /* addresses of the program */
 
 /* Granules of 4 KiB and 48 bits in both halves. */
 #define TCR       (2ULL << 30 | 16ULL << 16 | 16)

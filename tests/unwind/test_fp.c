@@ -363,7 +363,7 @@ static void test_entry(const struct symbols *symbols)
  */
 static void test_entry_pushed(const struct symbols *symbols)
 {
-	static const uint64_t offsets[] = { 1, 5 }; /* without and with endbr64 */
+	static const uint64_t offsets[] = { 1, 5 }; /* the code has no endbr64; it has one */
 
 	memset(words, 0, sizeof(words));
 	frame(0, at(2), F + 8);

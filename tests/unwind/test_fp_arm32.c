@@ -105,7 +105,7 @@ static void test_frames(void)
 	make_gcc(SVC, H + 12);
 	clang_frame(7, at(12), G + 8);
 	gcc_frame(12, 0, MAIN_FN + 8);
-	made.words[6] = 0; /* below F's frame */
+	made.words[6] = 0; /* a word below F's frame */
 	made.words[2] = at(7);
 	check_chain(UNWIND_COMPLETE, whole, "frames of gcc and of clang in one chain");
 }

@@ -21,9 +21,9 @@
 #define WORDS 128
 
 #define K(n) (0xc3010000U + 16 * (n)) /* return addresses in the kernel */
-#define U(n) (0x08049000U + 16 * (n)) /* in the program */
+#define U(n) (0x08049000U + 16 * (n)) /* addresses of the program */
 
-#define REGS (WORDS - 2 - N_PT_I386) /* where the task's stack has the user's registers */
+#define REGS (WORDS - 2 - N_PT_I386) /* the user's registers on the task's stack */
 
 #define USER_CS   0x73
 #define KERNEL_CS 0x20000060U /* the upper half has a flag of the kernel's */

@@ -17,7 +17,7 @@
 struct made_code {
 	const uint8_t *bytes;
 	size_t n;
-	uint64_t missing; /* from here on nothing can be read; 0: all can */
+	uint64_t missing; /* first address that cannot be read; 0: all can */
 	unsigned n_reads;
 };
 

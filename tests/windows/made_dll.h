@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DLL_BYTES 0x6000 /* in memory: header, .text, .pdata, .xdata, .edata, .idata */
+#define DLL_BYTES 0x6000 /* loaded size: header, .text, .pdata, .xdata, .edata, .idata */
 
 /* The exports, by their places. */
 #define DLL_LEAF   0x1000

@@ -41,7 +41,7 @@ extern struct made_xen {
 } xen;
 
 extern struct stop_area *area; /* the guest's area */
-extern struct guest guest;     /* as the sampler has it open */
+extern struct guest guest;     /* the guest that the sampler has open */
 
 /* Opens the guest: one point. */
 void open_guest(void);

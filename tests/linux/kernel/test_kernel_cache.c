@@ -122,7 +122,7 @@ static void test_other_kernel(int directory, const char *path)
 	memory_refresh(made.guest.memory);
 	check(!loads(directory, "a", "a"),
 	      "the cached kernel is not used when the guest runs another kernel");
-	store(directory, "a"); /* with the old build-id: not found either */
+	store(directory, "a"); /* the old build-id: not found either */
 	check_u64(count_files(path), 2, "number of files after another kernel ran");
 }
 

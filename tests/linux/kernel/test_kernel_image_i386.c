@@ -21,7 +21,7 @@
 #define RODATA_BYTES (8U << 20)
 #define ALL_BYTES    (64U << 20)
 #define TOP          UINT64_C(0x1000) /* physical: the top table */
-#define TABLE        UINT64_C(0x2000) /* with PAE: that of the last GiB */
+#define TABLE        UINT64_C(0x2000) /* the table; PAE: that of the last GiB */
 
 enum { PRESENT = 1, WRITABLE = 2, LARGE = 0x80 };
 #define NO_EXECUTE (1ULL << 63)

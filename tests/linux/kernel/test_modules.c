@@ -133,7 +133,7 @@ static void test_data(struct fixture *fixture, bool old)
 	check(!modules_find_data(fixture->modules, first, &entry) &&
 		      is_data(fixture, second, "jbd2_data"),
 	      "a module that was unloaded has no names");
-	put_module(fixture, 1, "nfs"); /* in its place, between two polls */
+	put_module(fixture, 1, "nfs"); /* nfs takes its place, between two polls */
 	put_data(fixture, 1, "nfs");
 	memory_refresh(fixture->guest.guest.memory);
 	modules_poll(fixture->modules);

@@ -21,7 +21,7 @@
 
 static struct line_client *lines;
 
-#define ALT    "/.dwz/x86_64-linux-gnu/xtop.debug" /* below /usr/lib/debug */
+#define ALT    "/.dwz/x86_64-linux-gnu/xtop.debug" /* a file below /usr/lib/debug */
 #define WAIT_S 60
 
 struct fixture {
@@ -221,7 +221,7 @@ static void test_by_id(struct fixture *fixture)
 
 /* Debian 12 has this library in libkrb5-3; its debug file, in libkrb5-dbg, shares DWARF with others. */
 #define PACKAGED     "/usr/lib/x86_64-linux-gnu/krb5/plugins/preauth/spake.so"
-#define PACKAGED_ALT "/.dwz/x86_64-linux-gnu/libkrb5-3.debug" /* below /usr/lib/debug */
+#define PACKAGED_ALT "/.dwz/x86_64-linux-gnu/libkrb5-3.debug" /* a file below /usr/lib/debug */
 
 #ifdef SANITIZED
 #define STEP_BYTES 32 /* a place takes 30 times as long */

@@ -321,7 +321,7 @@ static void test_one_read(void)
 	uint64_t stack;
 
 	begin();
-	do /* until the name is on another page than flags and stack */
+	do /* ends if the name is on another page than flags and stack */
 		address = made_task(made, 100, 100, "kworker/0:1", 0, 0);
 	while ((address + made_offset(made, TASK_FLAGS)) / GUEST_PAGE_SIZE ==
 	       (address + made_offset(made, TASK_MM)) / GUEST_PAGE_SIZE);

@@ -298,7 +298,7 @@ static void test_wide(struct fixture *fixture)
 	fixture->made = made_linux_create(MADE_TREE);
 	mm = made_mm(fixture->made, NULL, 0);
 	below = made_maple_node(fixture->made,
-				1); /* without areas, as the same area twice would end the walk */
+				1); /* no areas: one area twice would end the walk */
 	made_maple_set(fixture->made, below, 0, UINT64_MAX, 0);
 	for (int level = 0; level < 9; level++) {
 		node = made_maple_node(fixture->made, 3);
