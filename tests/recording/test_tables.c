@@ -16,7 +16,7 @@
 #include "xtop/profile/resolver.h"
 #include "xtop/symbol/image.h"
 
-#define SMALL_SAMPLE_BYTES 500 /* size of a sample with a stack of 200 bytes, and of its chunk's head */
+#define SMALL_SAMPLE_BYTES 500 /* a sample with a stack of 200 bytes, and its chunk's head */
 #define SMALL_STACK_BYTES  200
 
 struct stage {

@@ -12,7 +12,7 @@
 #include "unwind/orc_table.h"
 
 #define TEXT       UINT64_C(0xffffffff81000000)
-#define SLID       UINT64_C(0xffffffff9a200000) /* the same kernel's place after a reboot */
+#define SLID       UINT64_C(0xffffffff9a200000) /* that kernel's place after a reboot */
 #define TEXT_BYTES 0x10000
 #define N          1000
 
