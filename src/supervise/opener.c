@@ -15,10 +15,8 @@
 
 void opener_init(struct opener *opener, const char *const *endings)
 {
-	*opener = (struct opener){ .caller = caller_find(),
-				   .endings = endings,
-				   .creator = OPENER_MAX_CHILDREN };
-	opener->made = mmap(NULL, OPENER_MAX_CHILDREN * sizeof(opener->made[0]),
+	*opener = (struct opener){ .caller = caller_find(), .endings = endings };
+	opener->made = mmap(NULL, (OPENER_MAX_CHILDREN + 1) * sizeof(opener->made[0]),
 			    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 }
 
@@ -36,7 +34,7 @@ static struct xtop_error *opener_act(const struct opener *opener,
 	error = output_open_named_fd(request->text, opener->endings,
 				     request->number == OPENER_REPLACE, fdp, &exists);
 	reply->number = exists;
-	if (!error && request->number == OPENER_CREATE)
+	if (request->number == OPENER_CREATE)
 		opener->made[opener->creator] = output_id(*fdp);
 	return error;
 }
@@ -95,8 +93,7 @@ static unsigned opener_find_place(struct opener *opener)
 /* Whether PATH is the file that was created last. */
 static bool opener_has_created(const struct opener *opener, const char *path)
 {
-	return opener->creator < OPENER_MAX_CHILDREN && opener->made[opener->creator].inode &&
-	       strcmp(opener->created, path) == 0;
+	return opener->made[opener->creator].inode && strcmp(opener->created, path) == 0;
 }
 
 struct xtop_error *opener_start(struct opener *opener, const struct broker_request *request,

@@ -36,11 +36,12 @@ struct opener {
 	unsigned n_files; /* files that main asked for, whether they could be opened or not */
 	pid_t children[OPENER_MAX_CHILDREN]; /* children at work, or about to end; 0: free */
 	/*
-	 * The file that each child has created, as it was asked to; inode 0: none. Shared: the
-	 * child writes before it answers, and the broker reads when main has had the answer.
+	 * The file that each child has created, as it was asked to; inode 0: none, as in the
+	 * last place, which is no child's. Shared: the child writes before it answers, and the
+	 * broker reads when main has had the answer.
 	 */
 	struct output_id *made;
-	/* the child that main last asked to create a file; OPENER_MAX_CHILDREN: none, or removed */
+	/* the child that main last asked to create a file; OPENER_MAX_CHILDREN: it was removed */
 	unsigned creator;
 	/* the path that main asked it to create; "": none */
 	char created[sizeof(((struct broker_request *)0)->text)];
