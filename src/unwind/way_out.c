@@ -27,6 +27,7 @@
 #define WAY_MAX_SLOTS       8    /* stack words that a way has written and may read again */
 #define WAY_MAX_WAYS        128  /* ways that wait to be followed */
 #define WAY_MAX_STEPS       LIMIT(2000, 64) /* most instructions of all ways together */
+#define WAY_STUB_STEPS      8 /* most of a stub: endbr64, push, jump and the head, with fillers */
 /* Slots for addresses that ways passed. Half of them stay free. */
 #define WAY_SEEN            LIMIT(4096, 256)
 #define WAY_MAX_CALLS       1024 /* calls that a way passes at most */
@@ -487,13 +488,22 @@ static void way_leave(struct way_out *way_out, struct way *way, bool is_word, ui
 		way_jump(way_out, way, next);
 }
 
+/* Whether a stub, or the head, can have INSTRUCTION: they push and jump. */
+static bool way_is_of_stub(const struct instruction *instruction)
+{
+	return instruction->effect == EFFECT_PUSH || instruction->filler ||
+	       instruction->marks_target || instruction->flow == INSTRUCTION_JUMP ||
+	       instruction->flow == INSTRUCTION_INDIRECT;
+}
+
 /* Follows WAY up to a return, a call, or where it is not known how control goes on. */
 static void way_follow(struct way_out *way_out, struct way *way)
 {
 	struct instruction instruction;
 
 	while (way_out->left_steps && way_is_new(way_out, way->address) &&
-	       way_decode(way_out, way->address, &instruction)) {
+	       way_decode(way_out, way->address, &instruction) &&
+	       (!way_out->stubs_only || way_is_of_stub(&instruction))) {
 		uint64_t next = way->address + instruction.length;
 
 		way_out->left_steps--;
@@ -550,7 +560,7 @@ static void way_begin(struct way_out *way_out, uint64_t address)
 {
 	way_chunk_of(way_out, address)->n = 0;
 	way_out->n_ways = way_out->n_seen = 0;
-	way_out->left_steps = WAY_MAX_STEPS;
+	way_out->left_steps = way_out->stubs_only ? WAY_STUB_STEPS : WAY_MAX_STEPS;
 	way_out->missing = false;
 	memset(way_out->seen, 0, sizeof(way_out->seen));
 	memset(way_out->results, 0, sizeof(way_out->results));

@@ -18,7 +18,7 @@
 #include "xtop/symbol/image.h"
 #include "xtop/symbol/symbol.h"
 
-#define FUNCTIONS   3300 /* their names fill one of the pages at which kallsyms_probe.c looks */
+#define FUNCTIONS   700 /* their names fill one of the pages at which kallsyms_probe.c looks */
 #define DATA        (MADE_RODATA + 0x400000)
 #define DATA_BYTES  0x8000
 #define TABLES      (DATA + 0x0000) /* the top of the page tables */

@@ -67,7 +67,8 @@ void made_i386_begin(struct made_i386 *made, bool has_canary)
 					0x00, 0x8d, 0x82, 0x84, 0x05, 0x00, 0x00, 0x50,
 					0xff, 0xb2, 0x54, 0x04, 0x00, 0x00 };
 
-	memset(made->bytes, 0, sizeof(made->bytes));
+	memset(made->bytes, 0, MADE_END);
+	memset(made->bytes + MADE_FRAMES * 4096, 0, MADE_HIGH * 4096);
 	/* entry 2 of the page-directory-pointer table is the process's own */
 	made_i386_put(made, MADE_TABLES + 0x20 + 8 * 2, 0x8000 | 1, 8);
 	made_i386_put(made, MADE_TABLES + 0x20 + 8 * 3, MADE_KERNEL | 1, 8);
@@ -95,7 +96,7 @@ void made_i386_begin(struct made_i386 *made, bool has_canary)
 void made_i386_search(struct made_i386 *made)
 {
 	const struct memory_range data = { .start = MADE_BASE,
-					   .end = MADE_BASE + MADE_FRAMES * 4096,
+					   .end = MADE_BASE + MADE_END,
 					   .writable = true };
 
 	search_symbols(&made->guest, &data, 1);

@@ -13,6 +13,7 @@
 #define MADE_BASE   UINT64_C(0xc0000000)
 #define MADE_FRAMES 512 /* page frames that the kernel has mapped */
 #define MADE_HIGH   8   /* page frames after the mapped ones */
+#define MADE_END    0x80000 /* between here and the page frames after the mapped ones is nothing */
 
 #define MADE_TABLES 0x1000 /* tables of the vCPU's process: the top table is at 0x20 there */
 #define MADE_KERNEL 0x2000 /* the table that the top tables share */

@@ -11,7 +11,7 @@
 #define PAGE       4096U
 
 /* Pages 0 and 1 are code, page 2 is read only. */
-const uint32_t made_file_frames[MADE_PAGES] = { 0x100, 0x103, MADE_FRAMES + 1 };
+const uint32_t made_file_frames[MADE_PAGES] = { 0x68, 0x6b, MADE_FRAMES + 1 };
 
 static void put(struct made_i386 *made, uint64_t offset, uint64_t word)
 {

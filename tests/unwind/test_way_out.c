@@ -185,6 +185,25 @@ static void test_plt(void)
 	check_rule_at(code, PLACE + 0x1b, 16, "a PLT stub's jump to the head");
 }
 
+/* Ten fillers, then a stub and the head. Only what is near the head is a stub. */
+static void test_stub(void)
+{
+	static const uint8_t bytes[] = { 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
+					 0x68, 0,    0,    0,    0,          /* push $0 */
+					 0xff, 0x35, 0,    0x20, 0,    0,    /* push word(%rip) */
+					 0xff, 0x25, 0,    0x20, 0,    0 };  /* jmp *word(%rip) */
+	struct made_code code = { bytes, sizeof(bytes), 0, 0 };
+	const struct code_source source = { .read = read_made, .context = &code };
+	struct way_out *way_out = way_out_create(&source);
+	struct cfi_rule rule;
+
+	check(way_out && way_out_find_stub(way_out, PLACE + 10, false, &rule) && rule.offset == 8,
+	      "a stub is found without its function");
+	check(way_out && !way_out_find_stub(way_out, PLACE, false, &rule),
+	      "code that comes to one is none");
+	way_out_destroy(way_out);
+}
+
 /* The bytes are: call; filler; jmp *%rdx; filler. Further on the jump stands among other code. */
 static void test_lone_jump(void)
 {
@@ -338,6 +357,7 @@ int main(void)
 	test_jumps();
 	test_calls_without_return();
 	test_plt();
+	test_stub();
 	test_lone_jump();
 	test_signal_return();
 	test_ends();

@@ -16,11 +16,13 @@
 #include "config.h"
 
 #include "linux/kernel/kallsyms.h"
+#include "xtop/base/limit.h"
 #include "xtop/base/types.h"
 
 #define PROBE_STEP_BYTES                                                                           \
 	(256U << 10) /* distance between pages that are read: Debian's names have 1.3 MB and more */
-#define PROBE_FINE_BYTES  (32U << 10) /* distance in small kernels: 5,000 names have 50 KB */
+/* Distance in small kernels: 5,000 names have 50 KB. */
+#define PROBE_FINE_BYTES  LIMIT(32U << 10, GUEST_PAGE_SIZE)
 #define PROBE_FINE_END    (4U << 20)  /* the data of small kernels ends before this */
 #define PROBE_MAX_START   128
 #define PROBE_MIN_LENGTH  2  /* a type and a character, unless one token contains both */

@@ -144,7 +144,7 @@ static void test_tasks(void)
 
 /* --- what does not agree ---------------------------------------------------------------------- */
 
-#define PAGE_0 (MADE_PAGE_ARRAY + MADE_PAGE_BYTES * 0x100)
+#define PAGE_0 (MADE_PAGE_ARRAY + MADE_PAGE_BYTES * 0x68)
 
 static const struct {
 	const char *what;
