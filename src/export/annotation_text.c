@@ -200,7 +200,7 @@ static const char *annotate_lack(enum annotation_lack lack)
 	case ANNOTATION_ARM32:
 		return "cannot be shown: xtop does not decode instructions of 32-bit Arm";
 	case ANNOTATION_NO_LINES:
-		return "is interpreted: --lines shows its lines";
+		return "is interpreted, and no line of it is known; only --lines finds lines";
 	case ANNOTATION_HAS_LINES:
 	case ANNOTATION_NOT_READ:
 	case ANNOTATION_HAS_CODE:

@@ -148,7 +148,7 @@ static void test_text(void)
 	free(text);
 	annotation->lack = ANNOTATION_NO_LINES;
 	text = print(snapshot, annotation);
-	check(strstr(text, "[py] fib is interpreted: --lines"), "without lines: %s", text);
+	check(strstr(text, "[py] fib is interpreted, and no line of it is known; only --lines"), "without lines: %s", text);
 	free(text);
 	annotation_destroy(annotation);
 	must(annotate_find(snapshot, "work.py:[py] fib", &frame));
