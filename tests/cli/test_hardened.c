@@ -152,10 +152,10 @@ int main(void)
 	elf_version(EV_CURRENT);
 	fd = open(path, O_RDONLY);
 	elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (!check(elf && gelf_getehdr(elf, &header), "%s", path))
+	if (!check(elf && gelf_getehdr(elf, &header), "%s can be read", path))
 		return tap_done();
 	check(header.e_type == ET_DYN && (dynamic_value(DT_FLAGS_1) & DF_1_PIE),
-	      "position-independent");
+	      "the program is position-independent (PIE)");
 	check(dynamic_value(DT_FLAGS_1) & DF_1_NOW, "symbols are bound at start (BIND_NOW)");
 	check(!dynamic_value(DT_TEXTREL), "code has no relocations (TEXTREL)");
 	check(!dynamic_value(DT_RPATH) && !dynamic_value(DT_RUNPATH),

@@ -78,7 +78,7 @@ static void test_clean(struct frames *frames)
 	const struct frame *frame = frames_get(frames, id);
 	char long_name[6000];
 
-	check_string(frame->name, "a_b_c", "name");
+	check_string(frame->name, "a_b_c", "name with a semicolon and an escape in it");
 	check_string(frame->module, "mod_ule", "module with a line feed in its name");
 	check_u64(frames_intern(frames, FRAME_KIND_KERNEL, "a;b\033c", "mod\nule", 1), id,
 		  "found by its raw name");

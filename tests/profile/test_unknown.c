@@ -56,7 +56,7 @@ static void check_name(const struct space *space, uint64_t address, bool by_offs
 	const struct name_answer *answer =
 		names_find(names, space, address, FRAME_KIND_USERLAND, by_offset, 1);
 
-	check_string(frames_get(frames, answer->frame)->name, name, "name");
+	check_string(frames_get(frames, answer->frame)->name, name, "name of the frame");
 	check_u64(answer->quality, quality, name);
 }
 

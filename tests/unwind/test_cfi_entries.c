@@ -138,7 +138,8 @@ static void test_debug_frame(void)
 	bytes_fde(&debug, &plain, 16, deeper, sizeof(deeper));
 	bytes_fde(&debug, &second, sizeof(second), NULL, 0);
 	cfi = bytes_compile(&debug);
-	check_string(rule_text(cfi, MADE_CODE), "rsp+16 ret-8", ".debug_frame");
+	check_string(rule_text(cfi, MADE_CODE), "rsp+16 ret-8",
+		     "rule of the first function in .debug_frame");
 	check_string(rule_text(cfi, MADE_CODE + 0x10f), "rsp+8 ret-8",
 		     ".debug_frame, the second FDE");
 	cfi_destroy(cfi);

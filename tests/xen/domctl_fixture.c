@@ -143,7 +143,8 @@ void open_guest(void)
 		error = domctl_open(&info, area, STOP_SAMPLER, &guest);
 	if (!error)
 		guest_expect_stops(&guest);
-	if (!check(!error, "opened%s%s", error ? ": " : "", error ? error_message(error) : ""))
+	if (!check(!error, "the domain is opened%s%s", error ? ": " : "",
+		   error ? error_message(error) : ""))
 		exit(tap_done());
 }
 
