@@ -69,19 +69,21 @@ static void record_times(const uint64_t *times_ns, size_t n)
 
 /* --- the stages ------------------------------------------------------------------------------- */
 
-static struct moment {
-	uint64_t resolved, counted, time_ns;
-} moments[8];
-static size_t n_moments;
+static struct {
+	struct moment {
+		uint64_t resolved, counted, time_ns;
+	} list[8];
+	size_t n;
+} moments;
 
 static void add_moment(void *context, const struct snapshot *snapshot)
 {
 	(void)context;
-	if (n_moments < sizeof(moments) / sizeof(moments[0]))
-		moments[n_moments] =
+	if (moments.n < sizeof(moments.list) / sizeof(moments.list[0]))
+		moments.list[moments.n] =
 			(struct moment){ snapshot->resolver.samples, snapshot->run->sampler.samples,
 					 snapshot->time_ns };
-	n_moments++;
+	moments.n++;
 }
 
 static void stage_open(struct stage *stage, size_t ring_bytes)
@@ -283,16 +285,16 @@ static void test_moments(void)
 		times[i] = 7000 * MS + i * 10 * MS;
 	record_times(times, 350);
 	stage_open(&stage, 1U << 20);
-	n_moments = 0;
+	moments.n = 0;
 	run_replay(&stage);
 	check_u64(counted_ticks(&stage), 350, "the whole recording is in the ring");
 	resolver_run(stage.resolver);
-	check_u64(n_moments, 3, "moments of three and a half seconds");
+	check_u64(moments.n, 3, "moments of three and a half seconds");
 	for (size_t i = 0; i < 3; i++) {
-		check_u64(moments[i].time_ns, (8000 + 1000 * i) * MS,
+		check_u64(moments.list[i].time_ns, (8000 + 1000 * i) * MS,
 			  "the elapsed time in a moment's counters");
-		check_u64(moments[i].resolved, 101 + 100 * i, "samples in front of a moment");
-		check_u64(moments[i].counted, 101 + 100 * i,
+		check_u64(moments.list[i].resolved, 101 + 100 * i, "samples in front of a moment");
+		check_u64(moments.list[i].counted, 101 + 100 * i,
 			  "a moment counts the samples in front of it");
 	}
 	stage_close(&stage);

@@ -34,12 +34,15 @@
 
 #define N_SAMPLES   1500
 #define MAX_THREADS 64
+#define CR3         0x5000
 
 static char folder[] = "/tmp/test_go_threads.XXXXXX";
 static pid_t child;
+static struct tally {
+	unsigned n, whole, of_main, led_to_main, phases[16];
+	unsigned bytes_copied;
+} tally;
 static struct control *control;
-static uint64_t cr3 = 0x5000;
-static unsigned bytes_copied;
 
 static union {
 	struct sample_vcpu vcpu;
@@ -94,7 +97,7 @@ enum sample_cut traced_add(struct piece_writer *writer, enum sample_stack_kind k
 	writer->left_bytes -= got;
 	writer->extents[writer->n].address = address;
 	writer->extents[writer->n++].end = writer->end;
-	bytes_copied += (unsigned)got;
+	tally.bytes_copied += (unsigned)got;
 	return CUT_LIMIT;
 }
 
@@ -108,11 +111,13 @@ bool traced_have(const struct piece_writer *writer, uint64_t address)
 
 /* --- code ------------------------------------------------------------------------------------- */
 
-static struct code_mapping {
-	uint64_t start, end, bias;
-	struct image *image;
-} mappings[32];
-static unsigned n_mappings;
+static struct {
+	struct code_mapping {
+		uint64_t start, end, bias;
+		struct image *image;
+	} list[32];
+	unsigned n;
+} mappings;
 
 static size_t read_vdso(void *context, uint64_t offset, void *buffer, size_t n)
 {
@@ -144,13 +149,13 @@ static void read_maps(void)
 	char path[64], line[512], name[256];
 	FILE *maps;
 
-	for (unsigned i = 0; i < n_mappings; i++)
-		image_unref(mappings[i].image);
-	n_mappings = 0;
+	for (unsigned i = 0; i < mappings.n; i++)
+		image_unref(mappings.list[i].image);
+	mappings.n = 0;
 	snprintf(path, sizeof(path), "/proc/%d/maps", child);
 	maps = fopen(path, "r");
-	while (maps && fgets(line, sizeof(line), maps) && n_mappings < 32) {
-		struct code_mapping *mapping = &mappings[n_mappings];
+	while (maps && fgets(line, sizeof(line), maps) && mappings.n < 32) {
+		struct code_mapping *mapping = &mappings.list[mappings.n];
 		unsigned long start, end, offset;
 		char rights[8];
 
@@ -160,7 +165,7 @@ static void read_maps(void)
 			continue;
 		*mapping = (struct code_mapping){ .start = start, .end = end };
 		read_image(mapping, offset, name);
-		n_mappings++;
+		mappings.n++;
 	}
 	if (maps)
 		fclose(maps);
@@ -172,12 +177,12 @@ static void find_code(const struct unwind_space *space, uint64_t address, bool t
 	(void)space;
 	(void)tables_needed;
 	*code = (struct unwind_code){ .start = address, .end = address + 1 };
-	for (unsigned i = 0; i < n_mappings; i++)
-		if (address >= mappings[i].start && address < mappings[i].end)
-			*code = (struct unwind_code){ .start = mappings[i].start,
-						      .end = mappings[i].end,
-						      .bias = mappings[i].bias,
-						      .tables = &mappings[i].image->tables,
+	for (unsigned i = 0; i < mappings.n; i++)
+		if (address >= mappings.list[i].start && address < mappings.list[i].end)
+			*code = (struct unwind_code){ .start = mappings.list[i].start,
+						      .end = mappings.list[i].end,
+						      .bias = mappings.list[i].bias,
+						      .tables = &mappings.list[i].image->tables,
 						      .mapped = true,
 						      .possible = true };
 }
@@ -194,11 +199,11 @@ static const char *name_at(uint64_t address)
 {
 	struct symtab_entry entry;
 
-	for (unsigned i = 0; i < n_mappings; i++)
-		if (address >= mappings[i].start && address < mappings[i].end)
-			return mappings[i].image->symtab &&
-					       symtab_find(mappings[i].image->symtab,
-							   address - mappings[i].bias, &entry)
+	for (unsigned i = 0; i < mappings.n; i++)
+		if (address >= mappings.list[i].start && address < mappings.list[i].end)
+			return mappings.list[i].image->symtab &&
+					       symtab_find(mappings.list[i].image->symtab,
+							   address - mappings.list[i].bias, &entry)
 				       ? entry.name
 				       : "?";
 	return "nowhere";
@@ -286,19 +291,15 @@ static void copy_stacks(const struct user_regs_struct *regs)
 			  .r15 = regs->r15,
 			  .rip = regs->rip,
 			  .fs_base = regs->fs_base,
-			  .cr3 = cr3 },
+			  .cr3 = CR3 },
 	};
 	copy.regs = &record.vcpu.regs;
 	copy.copied = &copied;
-	copy.own.cr3 = cr3;
+	copy.own.cr3 = CR3;
 	copy.writer.left_bytes = SAMPLE_STACK_LIMIT_BYTES;
 	if (!traced_copy_go(&copy, STACK_FIRST, regs->rsp, &cut))
 		traced_add(&copy.writer, STACK_FIRST, copy.own, regs->rsp, 16384);
 }
-
-static struct tally {
-	unsigned n, whole, of_main, led_to_main, phases[16];
-} tally;
 
 static const char *const phases[] = { "main.phaseHash",   "main.phaseCall",  "main.phaseBack",
 				      "main.phaseStack",  "main.phaseSignal", "main.phaseClock",
@@ -364,7 +365,7 @@ static void sample_thread(pid_t thread, const struct user_regs_struct *regs)
 	copy_stacks(regs);
 	unwind_stack(&record.vcpu, &spaces, UNWIND_AUTO, &stack);
 	if (stack.go_stacks)
-		control_set_go_stacks(control, cr3, stack.go_stacks, stack.go_callback);
+		control_set_go_stacks(control, CR3, stack.go_stacks, stack.go_callback);
 	if (n_before++ >= 100) /* that C calls Go is known then */
 		count_chain(&stack, thread == child);
 }
@@ -450,7 +451,7 @@ int main(void)
 	run();
 	kill(child, SIGKILL);
 	printf("# %u samples, %u of the first thread, %u bytes a sample\n", tally.n, tally.of_main,
-	       tally.n ? bytes_copied / tally.n : 0);
+	       tally.n ? tally.bytes_copied / tally.n : 0);
 	check(tally.n > 500 && tally.whole * 1000ULL >= tally.n * 990ULL,
 	      "%u of %u chains are whole", tally.whole, tally.n);
 	check(tally.of_main > 200 && tally.led_to_main * 1000ULL >= tally.of_main * 990ULL,
