@@ -49,7 +49,7 @@ static void *leave_holes(void *argument)
 /* Sanitizers and valgrind bring a heap of their own, which gives back nothing. */
 static bool has_own_heap(void)
 {
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__GLIBC__) && !defined(SANITIZED)
 	const char *preloaded = getenv("LD_PRELOAD");
 
 	return preloaded && strstr(preloaded, "vgpreload");

@@ -261,7 +261,7 @@ int main(void)
 	/*
 	 * The work grows with the square of the vCPUs; with sanitizers it takes ten times as long.
 	 */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef SANITIZED
 	static const size_t n_phases[] = { 5, 5, 1, 1, 1 };
 #else
 	static const size_t n_phases[] = { 5, 5, 5, 5, 5, 4, 1 };
@@ -273,7 +273,7 @@ int main(void)
 	for (unsigned v = 0; v < sizeof(n_phases) / sizeof(n_phases[0]); v++)
 		for (size_t p = 0; p < n_phases[v]; p++)
 			check_budgets(n_vcpus[v], phases_s[p]);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef SANITIZED
 	check_share(128, 0.02, 99, 0.01);
 	check_share(128, 1, 99, 0.01);
 	check_share(128, 0.3, 99, 0.001);

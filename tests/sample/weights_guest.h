@@ -34,7 +34,7 @@
 #define STOP_NS   8770  /* doc/MEASUREMENTS: 19,151 with one vCPU, 50,296 with four */
 #define VCPU_NS   10381 /* what each running vCPU adds */
 #define LOOK_NS   2000
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef SANITIZED
 #define CHANGE_MINUTES 1 /* ten times as slow */
 #else
 #define CHANGE_MINUTES 2 /* how often a guest whose stops change is tried */

@@ -17,7 +17,7 @@
  * Bytes that malloc() has given out. Sanitizers have their own malloc(), and other C libraries than
  * glibc do not tell: these play two hours only.
  */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(HAVE_MALLINFO2)
+#if defined(SANITIZED) || !defined(HAVE_MALLINFO2)
 #define PLAYED_S (2 * HOUR_S)
 
 static size_t memory_used(void)

@@ -33,7 +33,7 @@
 
 #define HZ               100
 #define HOUR             (3600 * HZ) /* samples */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef SANITIZED
 #define SHORT (HOUR / 6) /* each sample takes several times as long */
 #else
 #define SHORT (HOUR / 4)
@@ -538,7 +538,7 @@ int main(int argc, char **argv)
 	check_account(last, n);
 	snapshot_destroy(last);
 	check_insides(soak.resolver);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef SANITIZED
 	if (!emulator_lacks("memory of its own"))
 		check(soak.most_bytes < (size_t)LIMIT_MIB << 20, "%.1f MiB at most, of %d",
 		      (double)soak.most_bytes / (1 << 20), LIMIT_MIB);

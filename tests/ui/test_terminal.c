@@ -25,12 +25,6 @@
 #include "tests/support/vt.h"
 #include "xtop/ui/ui.h"
 
-#ifdef __has_feature
-#if __has_feature(address_sanitizer)
-#define __SANITIZE_ADDRESS__ 1
-#endif
-#endif
-
 #define LEAVE_SCREEN "\033[?1049l" /* rmcup of xterm */
 
 static uint64_t now_ns(void)
@@ -332,7 +326,7 @@ static void test_crash(int number)
 	check(screen_wait("Quit", 0, END_MS), "%s: the screen came", how);
 	kill(screen.child, number);
 	status = screen_wait_end(20000);
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef SANITIZED
 	check(status > 0, "%s: died with status %#x", how, status);
 #else
 	check(WIFSIGNALED(status) && WTERMSIG(status) == number, "%s: the signal is in status %#x",
