@@ -39,7 +39,7 @@ struct crash_work {
 	struct crash_report *crash;
 	struct unwind_stack stack;
 	struct runtimes_sample running; /* the user code of the stack, for its program */
-	struct resolver_counts counts;  /* not used */
+	struct resolver_counts counts;  /* counts that nobody reads */
 };
 
 /* --- lines ------------------------------------------------------------------------------------ */

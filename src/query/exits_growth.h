@@ -20,11 +20,11 @@ struct exits_bucket {
 struct exits_part {
 	struct exit_reason reason;
 	bool is_cause;
-	struct exits_place place; /* only of a function */
-	uint32_t frame;           /* only of a reason: the frame of its struct exits_row */
+	struct exits_place place; /* the place; functions only */
+	uint32_t frame;           /* the frame of the struct exits_row; reasons only */
 	struct exits_weight weight;
-	uint64_t longest_ns, p99_ns; /* only of a reason; 0: not known */
-	uint32_t times;              /* only of a reason: index in struct exits_growth's times[] */
+	uint64_t longest_ns, p99_ns; /* times of the reason; 0: not known */
+	uint32_t times;              /* the reason's index in struct exits_growth's times[] */
 	/* How long exits took: only of a reason in a sum. They belong to a struct exits_moment. */
 	const struct exits_bucket *buckets;
 	size_t n_buckets;

@@ -46,7 +46,7 @@ struct range {
 
 /* The range begins at the moment FIRST. Error: out of memory. */
 struct xtop_error *range_begin(struct range *range, const struct snapshot *first);
-void range_deinit(struct range *range); /* also after an error */
+void range_deinit(struct range *range); /* an error may have come before */
 /* Adds the growth from the moment BEFORE to MOMENT. Error: out of memory. */
 struct xtop_error *range_add(struct range *range, const struct snapshot *before,
 			     const struct history_moment *moment);

@@ -538,7 +538,7 @@ static void sampler_sample(struct guest *guest, struct control *control, struct 
 	if (!bare)
 		sample_cache_create(&sampler.cache, guest->info.n_vcpus);
 	ticks_init(&sampler.ticks, control, &sampler.counts, guest->info.n_vcpus);
-	sampler.now_ns = clock_now_ns(); /* not before the budget's first second begins */
+	sampler.now_ns = clock_now_ns(); /* a time within the budget's first second */
 	frame_cache_set_limit(sampler.copier.cache, SAMPLER_MAPS_PER_S, sampler.now_ns);
 	sampler_adopt_counts(&sampler);
 	sampler_compare_clocks(&sampler);

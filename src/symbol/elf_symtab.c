@@ -43,7 +43,7 @@ struct elf_adding {
 	struct elf_file *file;
 	struct symtab *tab;
 	size_t n_added;
-	struct elf_labels labels; /* only with late names */
+	struct elf_labels labels; /* used if names are late */
 };
 
 /* The beginning of the name at AT in the file; "" if it cannot be read now. */

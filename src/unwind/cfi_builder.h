@@ -20,7 +20,7 @@ struct cfi_builder {
 
 /* BASE: the first address of the table. Rule 0 is RULE_NONE. Returns false if out of memory. */
 bool cfi_builder_init(struct cfi_builder *builder, uint64_t base);
-void cfi_builder_deinit(struct cfi_builder *builder); /* also after cfi_builder_finish() */
+void cfi_builder_deinit(struct cfi_builder *builder); /* cfi_builder_finish() may have run */
 
 /* Returns the number of RULE. When CFI_MAX_RULES exist, a new rule becomes RULE_NONE, number 0. */
 uint32_t cfi_builder_number(struct cfi_builder *builder, const struct cfi_rule *rule);

@@ -55,7 +55,7 @@ struct computed_rows {
 
 /* For offsets below SPAN. Returns false if out of memory. */
 bool computed_rows_init(struct computed_rows *rows, uint32_t span);
-void computed_rows_deinit(struct computed_rows *rows); /* also after computed_rows_init() failed */
+void computed_rows_deinit(struct computed_rows *rows); /* computed_rows_init() may have failed */
 size_t computed_rows_memory_bytes(const struct computed_rows *rows);
 
 /* Whether no more functions can be added. */

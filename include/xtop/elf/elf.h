@@ -91,7 +91,7 @@ struct xtop_error *elf_file_init_guest(struct elf_file *file, const struct bytes
 /* Opens FD, a regular file, which must stay open as long as FILE is used. */
 struct xtop_error *elf_file_init_host(struct elf_file *file, int fd, const char *path,
 				      const struct elf_limits *limits);
-void elf_file_deinit(struct elf_file *file); /* also after an error */
+void elf_file_deinit(struct elf_file *file); /* an error may have come before */
 
 /* Whether the file's code has words of 32 bits. */
 bool elf_machine_is_short(const struct elf_file *file);

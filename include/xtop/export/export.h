@@ -140,7 +140,7 @@ struct xtop_error *export_waits_json(const struct snapshot *snapshot,
 /* waits_diff.c: the waits and locks of two snapshots, side by side. Names are clean. */
 struct waits_diff_options {
 	const char *base_name, *now_name;
-	bool all_rows; /* not only those that differ */
+	bool all_rows; /* rows that do not differ are there, too */
 	bool json;     /* the output is one JSON object on one line */
 };
 struct xtop_error *export_waits_diff(const struct snapshot *now, const struct snapshot *base,
@@ -155,7 +155,7 @@ struct xtop_error *export_table_json(const struct snapshot *snapshot,
 struct diff_table_options {
 	const char *base_name, *now_name; /* clean */
 	bool children; /* children were compared, not self */
-	bool all_rows; /* not only the significant ones */
+	bool all_rows; /* rows that are not significant are there, too */
 	bool over;     /* a function grew by more than --fail-over allows */
 };
 void export_diff(const struct diff_side *now, const struct diff_side *base, const struct diff *diff,

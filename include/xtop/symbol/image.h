@@ -60,7 +60,7 @@ struct image {
 	bool wants_names;          /* a sample had a function without a symbol */
 	bool wants_lines;          /* a sample had a function without source lines */
 	size_t unpacked_bytes;     /* size of .gnu_debugdata once unpacked for names; not kept */
-	char *path, *package;      /* not clean; NULL: not known; "systemd 252.38-1 (deb)" */
+	char *path, *package;      /* raw; NULL: not known; "systemd 252.38-1 (deb)" */
 	struct image_debug_link *link; /* the link to the debug file; NULL if there is none */
 	struct work *work;         /* reading the image ends when this work is over; NULL: never */
 	/* file for image_build_tables(); -1: none, or the tables have been built */

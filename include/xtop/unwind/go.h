@@ -46,7 +46,7 @@ struct go_table {
 
 struct go_function {
 	uint64_t start, end; /* addresses in the image; start < end */
-	const char *name;    /* not NUL-terminated */
+	const char *name;    /* the name's bytes; no NUL follows */
 	size_t name_bytes;   /* length of the name, 1 or more */
 	uint64_t depths;     /* offset in table->bytes, for go_depths_start() */
 	unsigned flags;      /* GO_* */

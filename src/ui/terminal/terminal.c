@@ -55,7 +55,7 @@ static struct {
 	void *crash_stack;
 	attr_t attributes[N_STYLES];
 	short pairs[N_STYLES];
-	struct input mouse[MOUSE_MAX_EVENTS]; /* not handed out yet; the oldest is the last */
+	struct input mouse[MOUSE_MAX_EVENTS]; /* events to hand out; the oldest is the last */
 	size_t n_mouse;
 } terminal = { .wake = { -1, -1 } };
 
