@@ -7,7 +7,7 @@ AM_TESTS_ENVIRONMENT = top_srcdir='$(top_srcdir)' top_builddir='$(top_builddir)'
 # What tests/check compiles tests with, but not what they test.
 tests/%.o: override CFLAGS += $(TEST_CFLAGS)
 # Those that take longest begin first, here and in check_PROGRAMS. At the end `make -j` then waits for none of them.
-TESTS = tests/cli/old-linux tests/unwind/arm64 tests/unwind/protected tests/unwind/steps tests/cli/metrics tests/cli/json tests/cli/push tests/cli/diff \
+TESTS = tests/cli/old-linux tests/unwind/arm64 tests/unwind/protected tests/unwind/steps tests/symbol/stubs tests/cli/metrics tests/cli/json tests/cli/push tests/cli/diff \
 	$(check_PROGRAMS) tests/rules tests/cli/completion tests/cli/errors tests/cli/libraries tests/cli/lines \
 	tests/cli/profile tests/cli/replay tests/cli/rights tests/cli/service
 LDADD = tests/support/libsupport.a libxtop.a $(XTOP_LIBS)
@@ -49,7 +49,7 @@ EXTRA_DIST += tests/recordings/sizes tests/demo tests/check tests/analyze tests/
 	tests/readers/run tests/readers/work.go $(wildcard $(srcdir)/tests/readers/*.js) \
 	$(addprefix tests/cli/,tap.sh completion diff errors json libraries lines metrics old-linux profile push replay rights service) \
 	tests/metrics/alerts.test.yml tests/push/profile.proto tests/push/otlp.proto tests/push/otlp_folded.awk \
-	tests/language/Churn.java tests/language/Loops.java tests/language/Work.java tests/language/tapes tests/unwind/arm64 tests/unwind/protected tests/unwind/steps tests/unwind/steps_context.c tests/unwind/steps_ends.c tests/unwind/steps_work.c tests/unwind/steps_work.cc tests/unwind/steps_work.go tests/unwind/steps_work.rs tests/unwind/computed.sh tests/unwind/recorded/tiny-nofp.rec tests/unwind/recorded/tiny-nofp.elf
+	tests/language/Churn.java tests/language/Loops.java tests/language/Work.java tests/language/tapes tests/unwind/arm64 tests/unwind/protected tests/symbol/stubs tests/unwind/steps tests/unwind/steps_context.c tests/unwind/steps_ends.c tests/unwind/steps_work.c tests/unwind/steps_work.cc tests/unwind/steps_work.go tests/unwind/steps_work.rs tests/unwind/computed.sh tests/unwind/recorded/tiny-nofp.rec tests/unwind/recorded/tiny-nofp.elf
 
 # The first two write recordings of made-up guests, on which tests/cli runs xtop; the third a profile
 # in each format, which tests/readers opens with the programs that read them; the fourth what tests/cli
@@ -60,6 +60,9 @@ noinst_PROGRAMS += tests/recordings/record tests/recordings/workload tests/reade
 # What tests/unwind/steps runs programs by.
 noinst_PROGRAMS += tests/unwind/step tests/unwind/step_arm64
 tests_unwind_step_SOURCES = tests/unwind/step.c tests/unwind/step_shadow.c tests/unwind/step_shadow.h
+
+# What tests/symbol/stubs asks for names.
+noinst_PROGRAMS += tests/symbol/stub_names
 
 # The server that tests/cli/push starts.
 noinst_PROGRAMS += tests/push/server

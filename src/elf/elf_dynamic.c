@@ -10,6 +10,7 @@
  *                                  word of a chain is odd
  *
  *   DT_RELA DT_RELASZ              relocations
+ *   DT_JMPREL DT_PLTRELSZ          relocations of the words that the stubs of the PLT read
  *   DT_INIT DT_FINI                .init and .fini, functions that have no FDE
  *
  * The addresses are the file's. In a running process glibc may have changed them
@@ -32,6 +33,7 @@
 struct elf_tags {
 	/* 0: not there */
 	uint64_t symbols, strings, strings_bytes, hash, gnu_hash, init, fini, rela, rela_bytes;
+	uint64_t stubs, stubs_bytes;
 };
 
 static void elf_set_tag(struct elf_tags *tags, const Elf64_Dyn *entry)
@@ -57,6 +59,12 @@ static void elf_set_tag(struct elf_tags *tags, const Elf64_Dyn *entry)
 		break;
 	case DT_RELASZ:
 		tags->rela_bytes = entry->d_un.d_val;
+		break;
+	case DT_JMPREL:
+		tags->stubs = entry->d_un.d_ptr;
+		break;
+	case DT_PLTRELSZ:
+		tags->stubs_bytes = entry->d_un.d_val;
 		break;
 	case DT_INIT:
 		tags->init = entry->d_un.d_ptr;
@@ -186,6 +194,24 @@ bool elf_find_dynamic(struct elf_file *file, struct elf_dynamic *dynamic)
 	dynamic->n_symbols = n < symbols_left ? n : symbols_left;
 	dynamic->strings_bytes =
 		tags.strings_bytes < strings_left ? tags.strings_bytes : strings_left;
+	return true;
+}
+
+bool elf_find_stub_tables(struct elf_file *file, struct elf_stub_tables *tables)
+{
+	uint64_t bias, left_bytes;
+	struct elf_dynamic dynamic;
+	struct elf_tags tags;
+
+	elf_read_tags(file, &tags);
+	if (!tags.stubs || !elf_find_dynamic(file, &dynamic) ||
+	    !elf_find_bias(file, &tags, &bias) ||
+	    !elf_find_offset(file, tags.stubs - bias, &tables->relocations_at, &left_bytes))
+		return false;
+	tables->relocations_bytes = tags.stubs_bytes < left_bytes ? tags.stubs_bytes : left_bytes;
+	tables->symbols_at = dynamic.symbols_offset;
+	tables->strings_at = dynamic.strings_offset;
+	tables->strings_bytes = dynamic.strings_bytes;
 	return true;
 }
 

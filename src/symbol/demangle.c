@@ -81,9 +81,9 @@ static bool demangle_run(demangle_function *demangle, const char *name, int opti
 }
 
 /*
- * The length of the mangled name, without a compiler's suffix (.cold, .isra.0, .llvm.123). Names of
- * C++ and Rust v0 have no '.'. Those of legacy Rust may have one ("alloc..vec"), but always end in
- * 17h, 16 digits, E.
+ * The length of the mangled name, without a suffix of a compiler (.cold, .isra.0, .llvm.123) or a
+ * linker (@plt). Names of C++ and Rust v0 have no '.' or '@'. Those of legacy Rust may have one
+ * ("alloc..vec"), but always end in 17h, 16 digits, E.
  */
 static size_t demangle_core_bytes(const char *name)
 {
@@ -91,11 +91,11 @@ static size_t demangle_core_bytes(const char *name)
 
 	while ((hash = strstr(hash, "17h"))) {
 		if (strspn(hash + 3, "0123456789abcdef") == 16 && hash[19] == 'E' &&
-		    (!hash[20] || hash[20] == '.'))
+		    (!hash[20] || hash[20] == '.' || hash[20] == '@'))
 			return hash + 20 - name;
 		hash++;
 	}
-	return strcspn(name, ".");
+	return strcspn(name, ".@");
 }
 
 /*

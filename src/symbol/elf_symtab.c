@@ -10,6 +10,7 @@
 #include "symbol/alias.h"
 #include "symbol/elf_frames.h"
 #include "symbol/elf_go.h"
+#include "symbol/elf_plt.h"
 #include "symbol/elf_symtab.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/base/types.h"
@@ -221,6 +222,8 @@ struct xtop_error *elf_read_symbols(struct elf_file *file, struct symtab *tab,
 	counts->n_added = adding.n_added;
 	if (!error && counts->stripped)
 		error = elf_read_debugdata(file, tab, counts);
+	if (!error)
+		error = elf_add_plt(file, tab, &counts->n_stubs);
 	return error;
 }
 

@@ -117,9 +117,9 @@ static struct xtop_error *image_read_symbols(struct elf_file *file, const struct
 	names->stripped = counts.stripped && !(go && go->found);
 	names->unpacked_bytes = counts.unpacked_bytes;
 	error_destroy(damage);
-	if (counts.n_added)
+	if (counts.n_added + counts.n_stubs)
 		error = symtab_seal(tab);
-	if (!counts.n_added || error || !symtab_count(tab))
+	if (!(counts.n_added + counts.n_stubs) || error || !symtab_count(tab))
 		symtab_destroy(tab);
 	else
 		names->tab = tab;

@@ -146,7 +146,7 @@ static struct xtop_error *parts_read_symbols(struct image *image, struct elf_fil
 	image->cut = damage;
 	image->stripped = counts.stripped && !image->parts->go.found;
 	error_destroy(damage);
-	*n = counts.n_added;
+	*n = counts.n_added + counts.n_stubs;
 	return *n ? symtab_seal(tab) : NULL;
 }
 

@@ -75,7 +75,7 @@ static bool late_read(struct late_names *names, uint32_t at, char *text)
 
 static char *late_read_best(struct late_names *names, uint32_t number)
 {
-	char texts[2][SYMTAB_MAX_NAME_BYTES + 1];
+	char texts[2][SYMTAB_MAX_NAME_BYTES + sizeof(SYMBOL_STUB_SUFFIX)];
 	struct symbol_alias best = { .name = NULL };
 	unsigned next = 0;
 
@@ -95,6 +95,8 @@ static char *late_read_best(struct late_names *names, uint32_t number)
 		best = alias;
 		next = !next;
 	}
+	if (best.name && best.rank == SYMBOL_STUB)
+		strcpy(texts[!next] + strlen(best.name), SYMBOL_STUB_SUFFIX);
 	return best.name ? strdup(best.name) : NULL;
 }
 

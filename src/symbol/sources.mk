@@ -15,6 +15,8 @@ libxtop_a_SOURCES += \
 	src/symbol/elf_go_text.c \
 	src/symbol/elf_go_text.h \
 	src/symbol/elf_orc_x86.c \
+	src/symbol/elf_plt.c \
+	src/symbol/elf_plt.h \
 	src/symbol/elf_portions.c \
 	src/symbol/elf_portions.h \
 	src/symbol/elf_symtab.c \

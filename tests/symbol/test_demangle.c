@@ -22,6 +22,7 @@ static const struct {
 	{ "_ZlsRSoRK3Foo", "operator<<" },
 	/* clones keep the suffix */
 	{ "_Z3fooi.cold", "foo.cold" },
+	{ "_Z3fooi@plt", "foo@plt" },
 	{ "_ZL4slowv.constprop.0.isra.0", "slow.constprop.0.isra.0" },
 	/* Rust, legacy: hash off, $..$ and .. spelled out */
 	{ "_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad" },

@@ -269,6 +269,13 @@ struct xtop_error *elf_each_symbol(struct elf_file *file, uint32_t type, elf_sym
 				   void *context);
 /* Finds the Elf64_Rela entries of DT_RELA in the file. False: there are none in the file. */
 bool elf_find_relocations(struct elf_file *file, uint64_t *offset, uint64_t *size_bytes);
+/* Where the file has the relocations of the PLT's stubs, their symbols and names. */
+struct elf_stub_tables {
+	uint64_t relocations_at, relocations_bytes;
+	uint64_t symbols_at; /* .dynsym, whose hash table need not have the file's imports */
+	uint64_t strings_at, strings_bytes;
+};
+bool elf_find_stub_tables(struct elf_file *file, struct elf_stub_tables *tables);
 /* Calls FN for the symbols of .dynsym, found by PT_DYNAMIC, in files without section headers. */
 struct xtop_error *elf_each_dynamic_symbol(struct elf_file *file, elf_symbol_fn *fn,
 					   void *context);

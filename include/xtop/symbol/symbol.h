@@ -60,7 +60,13 @@ struct xtop_error *symtab_set_late_names(struct symtab *tab, const struct bytes 
 bool symtab_is_incomplete(const struct symtab *tab);
 
 /* Rank of a name among several symbols at one address (alias.h has the whole rule). */
-enum symbol_rank { SYMBOL_LOCAL, SYMBOL_WEAK, SYMBOL_GLOBAL };
+enum symbol_rank {
+	SYMBOL_STUB, /* code that jumps to the function of this name in another file: X@plt */
+	SYMBOL_LOCAL,
+	SYMBOL_WEAK,
+	SYMBOL_GLOBAL,
+};
+#define SYMBOL_STUB_SUFFIX "@plt" /* after the names of stubs; late names get it when read */
 
 /* A symbol as its source defines it. */
 struct symbol_definition {
