@@ -33,7 +33,7 @@
 /* Shared with helpers. */
 static struct seen {
 	atomic_int pid, warden;
-	bool ignores, has_null, has_socket, has_others, blocks, went_on;
+	bool ignores, has_null, has_socket, has_others, blocks, catches, went_on;
 } * seen;
 
 static bool fchown_fails, opendir_fails;
@@ -85,10 +85,12 @@ static bool ignores_all(void)
 static void look(int socket)
 {
 	struct stat status;
+	struct sigaction child;
 	sigset_t blocked;
 
 	seen->ignores = ignores_all();
 	sigprocmask(SIG_SETMASK, NULL, &blocked);
+	seen->catches = sigaction(SIGCHLD, NULL, &child) || child.sa_handler != SIG_DFL;
 	for (int number = 1; number < NSIG; number++)
 		seen->blocks |= sigismember(&blocked, number) == 1;
 	seen->has_null = true;
@@ -191,6 +193,7 @@ static void test_detached(void)
 
 	start(run_detached, &helper);
 	check(!seen->blocks, "a helper blocks no signal");
+	check(!seen->catches, "a helper does not catch its warden's signal");
 	check(seen->ignores, "a helper ignores the terminal's signals and broken pipes");
 	check(seen->has_null, "a helper's streams are /dev/null, to read and to write");
 	check(seen->has_socket && !seen->has_others,
