@@ -30,7 +30,7 @@
  * token_index. The limit bounds the search in bytes that were crafted to look like tables. Linux
  * 6.18 with 187,000 symbols needs 3.2 million.
  */
-#define KALLSYMS_MAX_STEPS LIMIT(16U << 20, 1U << 20)
+#define KALLSYMS_MAX_STEPS LIMIT(16U << 20, 1U << 17)
 
 /* The kernel's read-only data, copied from the front as far as needed. */
 struct kallsyms_input {
