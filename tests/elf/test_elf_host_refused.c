@@ -92,16 +92,16 @@ static void test_many_sections(void)
 	contents_deinit(&host);
 }
 
-/* More program headers than the file has room for: both readers see none. */
+/* More program headers than the file's first MiB has room for: both readers see none. */
 static void test_many_segments(void)
 {
 	_cleanup_close_ int own = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), fd = -1;
-	size_t size = (size_t)lseek(own, 0, SEEK_END);
-	_cleanup_free_ unsigned char *bytes = malloc(size);
+	size_t size = 1 << 20;
+	_cleanup_free_ unsigned char *bytes = calloc(1, size);
 	struct contents guest, host;
 	Elf64_Ehdr *header = (Elf64_Ehdr *)bytes;
 
-	if (!bytes || pread(own, bytes, size, 0) != (ssize_t)size)
+	if (!bytes || pread(own, bytes, size, 0) <= 0)
 		exit(99);
 	header->e_phnum = (Elf64_Half)(size / sizeof(Elf64_Phdr) + 1);
 	header->e_shnum = 0;
