@@ -84,6 +84,16 @@ static void elf_code_close(void *context)
 	free(code);
 }
 
+/*
+ * Whether the file has code of arm64 that runs as the file has it. A Linux kernel changes its code
+ * when it boots (.altinstructions); its frame pointers lead everywhere.
+ */
+static bool elf_code_is_arm64(const struct elf_file *file)
+{
+	return elf_machine_is_arm(file) && !elf_machine_is_short(file) &&
+	       !elf_find_section(file, ".altinstructions");
+}
+
 struct xtop_error *elf_code_attach(struct elf_file *file, int fd, struct image *image)
 {
 	struct elf_code *code = calloc(1, sizeof(*code));
@@ -94,12 +104,15 @@ struct xtop_error *elf_code_attach(struct elf_file *file, int fd, struct image *
 				      .work = file->work };
 	uint64_t start = UINT64_MAX, end = 0;
 	bool is_arm32 = elf_machine_is_arm(file) && elf_machine_is_short(file);
+	bool is_arm64 = elf_code_is_arm64(file);
 
 	if (!code)
 		return error_create("out of memory for unwinding without tables");
 	code->image = image;
+	source.arch = is_arm64 ? ARCH_ARM64 : ARCH_X86;
 	elf_find_entries(file, &source.entries);
-	if (!is_arm32 && !elf_machine_is_x86_64(file)) { /* its instructions are not read */
+	/* the instructions of other machines are not read */
+	if (!is_arm32 && !is_arm64 && !elf_machine_is_x86_64(file)) {
 		if (elf_machine_is_short(file))
 			unwind_tables_build_first_code(&image->tables, &source);
 		free(code);
@@ -123,7 +136,7 @@ struct xtop_error *elf_code_attach(struct elf_file *file, int fd, struct image *
 		free(code);
 		return NULL;
 	}
-	if (!is_arm32)
+	if (!is_arm32 && !is_arm64)
 		entry_jumps_find(&source, elf_code_place, code, &source.entries);
 	return is_arm32 ? unwind_tables_build_links(&image->tables, &source)
 			: unwind_tables_build_computed(&image->tables, &source, start, end);

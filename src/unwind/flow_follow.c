@@ -121,8 +121,9 @@ static bool flow_reach(struct flow *flow, uint64_t target, uint32_t state)
 		flow->returns_well |= start == target && flow_is_return(flow, target);
 		return false;
 	}
-	if (start == target && computed_state_is_elsewhere(&flow->states[state]))
-		return false;
+	if (start == target && (computed_state_is_elsewhere(&flow->states[state]) ||
+				computed_state_begins_chain(&flow->states[state])))
+		return false; /* the code that it jumps to has other callers */
 	if (start != target && !flow->outside)
 		flow->outside = target;
 	return !left && flow_open_window(flow, start, end) && flow_window_at(flow, target);

@@ -30,7 +30,6 @@
 
 #include "tests/support/must.h"
 #include "xtop/symbol/image.h"
-#include "xtop/unwind/code.h"
 #include "xtop/unwind/unwind.h"
 
 #define STEP_WINDOW  1000
@@ -228,29 +227,7 @@ static void step_start(char **argv)
 
 /* --- the program's code ----------------------------------------------------------------------- */
 
-static size_t step_read_code(void *context, uint64_t address, void *buffer, size_t size_bytes)
-{
-	(void)context;
-	return step_read(address, buffer, size_bytes) ? size_bytes : 0;
-}
-
-static bool step_find_function(void *context, uint64_t address, uint64_t *start, uint64_t *end)
-{
-	return image_find_code(context, address, start, end);
-}
-
-/* Lets instructions be read, as those of a guest's programs are (linux/process/guest_code.c). */
-static void step_compute(struct image *image, uint64_t start, uint64_t end)
-{
-	const struct code_source source = { .read = step_read_code,
-					    .find_function = step_find_function,
-					    .context = image,
-					    .arch = ARCH_ARM64 };
-
-	must(unwind_tables_build_computed(&image->tables, &source, start, end));
-}
-
-/* Adds the parts of PROGRAM's file that the emulator has mapped. */
+/* Adds the parts of PROGRAM's file that the emulator has mapped. The file is read as one of -k. */
 static void step_find_code(const char *program)
 {
 	int fd = open(program, O_RDONLY | O_CLOEXEC);
@@ -278,8 +255,6 @@ static void step_find_code(const char *program)
 		mapping.file_offset = offset;
 		if (loads_bias(&loads, start, offset, &mapping.bias))
 			must(space_add(step.space, &mapping));
-		if (!image->tables.computed)
-			step_compute(image, start, end);
 	}
 	if (maps)
 		fclose(maps);

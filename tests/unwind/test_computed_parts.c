@@ -127,6 +127,32 @@ static void test_jump_out(void)
 	computed_destroy(computed);
 }
 
+/*
+ * The code at 1000 begins a chain, and jumps to a function that others call, too, as glibc's _start
+ * of arm64 does after a call that never returns.
+ */
+static void test_jump_from_entry(void)
+{
+	static const uint8_t bytes[] = {
+		0x31, 0xed,                   /* 1000: xor %ebp,%ebp */
+		0xe8, 0xf9, 0x0f, 0, 0,       /* 1002: call 2000 */
+		0xe9, 0x04, 0,    0, 0,       /* 1007: jmp 1010 */
+		0x90, 0x90, 0x90, 0x90,       /* 100c: nop */
+		0x48, 0x83, 0xec, 0x18,       /* 1010: sub $0x18,%rsp */
+		0xe8, 0xe7, 0x0f, 0, 0,       /* 1014: call 2000 */
+		0x48, 0x83, 0xc4, 0x18, 0xc3, /* 1019: add $0x18,%rsp; ret */
+	};
+	struct code code = { bytes, sizeof(bytes), { { PLACE, 0x100c }, { 0x1010, 0x101e } } };
+	struct computed *computed = create_computed(&code);
+	struct cursor cursor;
+
+	check(step_from(computed, 0x1007, &cursor) == STEP_OUTERMOST,
+	      "code that sets rbp to zero has no caller");
+	check_step(computed, "the function that it jumps to", 0x1010, 0);
+	check_step(computed, "the function that it jumps to", 0x1014, 3);
+	computed_destroy(computed);
+}
+
 /* Followed alone, the part begins with the end of a function, and nothing leads to the rest. */
 static void test_part_begins_with_end(void)
 {
@@ -582,6 +608,7 @@ static void test_guess_ends(void)
 int main(void)
 {
 	test_jump_out();
+	test_jump_from_entry();
 	test_part_begins_with_end();
 	test_part_not_followed();
 	test_part_before_switch();
