@@ -505,6 +505,10 @@ if HOST_X86
 TESTS += tests/unwind/test_cfi_recorded
 endif
 
+# Compiles the unit tests and links none: another compiler may warn of something.
+check-objects: $(check_PROGRAMS:=.o)
+.PHONY: check-objects
+
 STACKS = tests/unwind/stacks.c
 tests_unwind_test_computed_SOURCES = tests/unwind/test_computed.c $(STACKS)
 tests_unwind_test_cfi_stacks_SOURCES = tests/unwind/test_cfi_stacks.c tests/unwind/work.S $(STACKS)
