@@ -178,22 +178,34 @@ static uint64_t elf_count_dynamic(struct elf_file *file, const struct elf_tags *
 	return n;
 }
 
+/* Finds the dynamic symbols and their strings. dynamic->n_symbols becomes how many there can be. */
+static bool elf_find_names(struct elf_file *file, struct elf_tags *tags, uint64_t *bias,
+			   struct elf_dynamic *dynamic)
+{
+	uint64_t symbols_left, strings_left;
+
+	elf_read_tags(file, tags);
+	if (!tags->symbols || !tags->strings || !tags->strings_bytes ||
+	    !elf_find_bias(file, tags, bias) ||
+	    !elf_find_offset(file, tags->symbols - *bias, &dynamic->symbols_offset,
+			     &symbols_left) ||
+	    !elf_find_offset(file, tags->strings - *bias, &dynamic->strings_offset, &strings_left))
+		return false;
+	dynamic->n_symbols = symbols_left / elf_sizes(&file->header).symbol;
+	dynamic->strings_bytes =
+		tags->strings_bytes < strings_left ? tags->strings_bytes : strings_left;
+	return true;
+}
+
 bool elf_find_dynamic(struct elf_file *file, struct elf_dynamic *dynamic)
 {
-	uint64_t bias, symbols_left, strings_left, n;
 	struct elf_tags tags;
+	uint64_t bias, n;
 
-	elf_read_tags(file, &tags);
-	if (!tags.symbols || !tags.strings || !tags.strings_bytes ||
-	    !elf_find_bias(file, &tags, &bias) ||
-	    !elf_find_offset(file, tags.symbols - bias, &dynamic->symbols_offset, &symbols_left) ||
-	    !elf_find_offset(file, tags.strings - bias, &dynamic->strings_offset, &strings_left))
+	if (!elf_find_names(file, &tags, &bias, dynamic))
 		return false;
 	n = elf_count_dynamic(file, &tags, bias);
-	symbols_left /= elf_sizes(&file->header).symbol;
-	dynamic->n_symbols = n < symbols_left ? n : symbols_left;
-	dynamic->strings_bytes =
-		tags.strings_bytes < strings_left ? tags.strings_bytes : strings_left;
+	dynamic->n_symbols = n < dynamic->n_symbols ? n : dynamic->n_symbols;
 	return true;
 }
 
@@ -203,9 +215,7 @@ bool elf_find_stub_tables(struct elf_file *file, struct elf_stub_tables *tables)
 	struct elf_dynamic dynamic;
 	struct elf_tags tags;
 
-	elf_read_tags(file, &tags);
-	if (!tags.stubs || !elf_find_dynamic(file, &dynamic) ||
-	    !elf_find_bias(file, &tags, &bias) ||
+	if (!elf_find_names(file, &tags, &bias, &dynamic) || !tags.stubs ||
 	    !elf_find_offset(file, tags.stubs - bias, &tables->relocations_at, &left_bytes))
 		return false;
 	tables->relocations_bytes = tags.stubs_bytes < left_bytes ? tags.stubs_bytes : left_bytes;

@@ -254,13 +254,14 @@ static struct xtop_error *plt_add_range(struct elf_plt *plt, uint64_t start, uin
 static struct xtop_error *plt_add_sections(struct elf_plt *plt)
 {
 	static const char *const names[] = { ".plt", ".plt.sec" };
+	uint64_t room = PLT_LARGEST_BYTES * (plt->n + 2);
 	struct xtop_error *error = NULL;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !error; i++) {
 		const struct elf_section *section =
 			&plt->file->sections[elf_find_section(plt->file, names[i])];
 
-		if (section->code)
+		if (section->code && section->end - section->start <= room)
 			error = plt_add_range(plt, section->start, section->end,
 					      section->header.sh_offset);
 	}
@@ -281,9 +282,12 @@ static struct xtop_error *plt_add_near_words(struct elf_plt *plt)
 			high = word > high ? word : high;
 		}
 	room = PLT_LARGEST_BYTES * (plt->n + 2);
-	low = (low & ~(uint64_t)(PLT_STUB_BYTES - 1)) - PLT_LARGEST_BYTES;
-	if (low > high || high - low > room ||
-	    !elf_find_offset(plt->file, low, &offset, &left_bytes))
+	low &= ~(uint64_t)(PLT_STUB_BYTES - 1);
+	if (low > high || high - low > room)
+		return NULL;
+	if (elf_find_offset(plt->file, low - PLT_LARGEST_BYTES, &offset, &left_bytes))
+		low -= PLT_LARGEST_BYTES;
+	else if (!elf_find_offset(plt->file, low, &offset, &left_bytes)) /* a segment begins here */
 		return NULL;
 	room += high - low;
 	return plt_add_range(plt, low, low + (room < left_bytes ? room : left_bytes), offset);

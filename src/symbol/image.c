@@ -154,17 +154,6 @@ static bool image_find_fini(const struct image *image, uint64_t address, uint64_
 	return true;
 }
 
-/*
- * Whether ENTRY is a stub of a PLT. Unwinding takes the whole PLT for one function: stubs jump to
- * its head.
- */
-static bool image_is_stub(const struct symtab_entry *entry)
-{
-	size_t n = strlen(entry->name), suffix_bytes = strlen(SYMBOL_STUB_SUFFIX);
-
-	return n > suffix_bytes && strcmp(entry->name + n - suffix_bytes, SYMBOL_STUB_SUFFIX) == 0;
-}
-
 bool image_find_code(struct image *image, uint64_t address, uint64_t *start, uint64_t *end)
 {
 	const struct symtab *symtab = image_symtab(image);
@@ -174,7 +163,8 @@ bool image_find_code(struct image *image, uint64_t address, uint64_t *start, uin
 
 	if (unwind_tables_find_stub(&image->tables, address, start, end))
 		return true;
-	if (symtab && symtab_find(symtab, address, &entry) && !image_is_stub(&entry)) {
+	/* Unwinding takes a whole PLT for one function: stubs jump to its head. */
+	if (symtab && symtab_find(symtab, address, &entry) && !symtab_entry_is_stub(&entry)) {
 		*start = entry.start;
 		*end = entry.end;
 		return true;

@@ -97,8 +97,33 @@ static struct xtop_error *image_open_host(const struct image *image, int fd,
 	return error;
 }
 
-/* Reads the symbols of a file. Symbols before damage or a limit are kept. */
+/* Adds to TAB the stubs in FROM, which may be NULL. *N counts them. */
+static struct xtop_error *image_copy_stubs(const struct symtab *from, struct symtab *tab, size_t *n)
+{
+	struct xtop_error *error = NULL;
+
+	for (size_t i = 0; from && i < symtab_count(from) && !error; i++) {
+		struct symtab_entry entry = symtab_at(from, i);
+
+		if (!entry.name || !symtab_entry_is_stub(&entry))
+			continue;
+		error = symtab_add(tab, &(struct symbol_definition){
+						.start = entry.start,
+						.size_bytes = entry.end - entry.start,
+						.rank = SYMBOL_STUB,
+						.name = entry.name,
+						.name_bytes = strlen(entry.name) });
+		++*n;
+	}
+	return error;
+}
+
+/*
+ * Reads the symbols of a file. Symbols before damage or a limit are kept. BEFORE: the image's
+ * symbols so far, if the file is a debug file, which has no PLT; else NULL.
+ */
 static struct xtop_error *image_read_symbols(struct elf_file *file, const struct elf_go *go,
+					     const struct symtab *before,
 					     struct image_names *names)
 {
 	struct symtab *tab;
@@ -111,6 +136,8 @@ static struct xtop_error *image_read_symbols(struct elf_file *file, const struct
 	symtab_limit_names(tab, IMAGE_MAX_NAMES_BYTES);
 	symtab_set_work(tab, file->work);
 	damage = elf_read_symbols(file, tab, &counts);
+	if (!damage)
+		damage = image_copy_stubs(before, tab, &counts.n_stubs);
 	if (!damage && go)
 		damage = elf_go_add_symbols(go, tab, &counts.n_added);
 	names->cut = damage;
@@ -203,7 +230,7 @@ static struct xtop_error *image_read_file(struct image *image, struct elf_file *
 	struct xtop_error *error;
 
 	elf_read_go(file, &go);
-	error = image_read_symbols(file, &go, &names);
+	error = image_read_symbols(file, &go, NULL, &names);
 	if (!error)
 		error = image_read_frames(file, &go, &image->tables);
 	if (error) {
@@ -268,7 +295,7 @@ bool image_read_debug_file(struct image *image, int fd, bool by_link)
 	struct image_names names = { 0 };
 
 	if (!error && image_is_debug_file(image, &file, by_link))
-		error = image_read_symbols(&file, NULL, &names);
+		error = image_read_symbols(&file, NULL, image->symtab, &names);
 	error_destroy(error);
 	if (!names.tab || names.stripped) {
 		symtab_destroy(names.tab);

@@ -246,6 +246,10 @@ static void relocate_dynamic(struct copy *copy, uint64_t bias)
 		case DT_GNU_HASH:
 		case DT_STRTAB:
 		case DT_SYMTAB:
+		case DT_RELA:
+		case DT_JMPREL:
+		case DT_PLTGOT:
+		case DT_VERSYM:
 			entry->d_un.d_ptr += bias;
 		}
 }

@@ -99,7 +99,10 @@ struct xtop_error *symtab_seal(struct symtab *tab);
  */
 bool symtab_find(const struct symtab *tab, uint64_t address, struct symtab_entry *entry);
 size_t symtab_count(const struct symtab *tab);
-struct symtab_entry symtab_at(const struct symtab *tab, size_t index); /* ascending by start */
+/* Ascending by start. The name is NULL if it cannot be read now. */
+struct symtab_entry symtab_at(const struct symtab *tab, size_t index);
+/* Whether ENTRY, which has a name, is a stub of a PLT. */
+bool symtab_entry_is_stub(const struct symtab_entry *entry);
 /* The addresses from the first symbol's start to the highest end. TAB is not empty. */
 void symtab_extent(const struct symtab *tab, uint64_t *start, uint64_t *end);
 size_t symtab_memory_bytes(const struct symtab *tab);

@@ -274,15 +274,30 @@ static struct image *read_packaged(struct fixture *fixture, bool alt)
 	return image;
 }
 
+/* How many functions IMAGE has; *N_STUBSP: stubs besides. */
+static size_t count_symbols(const struct image *image, size_t *n_stubsp)
+{
+	size_t n = image->symtab ? symtab_count(image->symtab) : 0;
+
+	*n_stubsp = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct symtab_entry entry = symtab_at(image->symtab, i);
+
+		*n_stubsp += symtab_entry_is_stub(&entry);
+	}
+	return n - *n_stubsp;
+}
+
 static void test_package(struct fixture *fixture)
 {
 	struct image *image = read_packaged(fixture, true);
-	size_t n_exported = image->symtab ? symtab_count(image->symtab) : 0, n, n_named;
+	size_t n_stubs, n_exported = count_symbols(image, &n_stubs), n_kept, n, n_named;
 
 	start_lines(fixture);
 	check(debug_files_read(&fixture->places, image, NULL), "a package's debug file is found");
-	check(symtab_count(image->symtab) > n_exported + 50, "%zu functions, of which it exports %zu",
-	      symtab_count(image->symtab), n_exported);
+	n = count_symbols(image, &n_kept);
+	check(n > n_exported + 50, "%zu functions, of which it exports %zu", n, n_exported);
+	check(n_stubs > 10 && n_kept == n_stubs, "%zu stubs, and %zu in the file", n_kept, n_stubs);
 	debug_files_find_lines(&fixture->places, image, NULL, NULL, 0);
 	n = count_functions(image, &n_named);
 	check(n > 1000 && n_named == n, "%zu of %zu functions have a name", n_named, n);
