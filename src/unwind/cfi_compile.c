@@ -266,9 +266,8 @@ static void cfi_add_fde(struct cfi_compiler *compiler, const struct cfi_fde *fde
 
 		jumps |= cfi_is_jump(cfi_machine(fde->cie.is_short, fde->cie.is_arm64),
 				     &program->state);
-		if (jumps)
+		if (jumps && rule.kind != RULE_OUTERMOST)
 			rule = cfi_rule_none;
-
 		cfi_builder_add(rows, program->row_start, &rule);
 		reached = program->row_end;
 	}

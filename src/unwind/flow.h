@@ -62,6 +62,7 @@ struct flow_change {
 	bool is_late;    /* the function uses the stack that it has at its entry */
 	bool comes_back; /* the function comes back to that stack, or returns */
 	bool jumps;      /* the function jumps away while it uses the other stack */
+	bool by_pointer; /* a register or a word has the address that the function jumps to */
 	bool by_link;    /* the function goes to the address in x30 while it uses the other stack */
 	bool calls;      /* the function calls others */
 };

@@ -97,6 +97,7 @@ static void flow_note_elsewhere(struct flow *flow, const struct flow_op *op)
 	flow->change.comes_back |=
 		op->instruction.flow == INSTRUCTION_RETURN || !computed_state_is_elsewhere(&state);
 	flow->change.jumps |= flow_jumps_away(flow, &op->instruction);
+	flow->change.by_pointer |= op->instruction.flow == INSTRUCTION_INDIRECT;
 	flow->change.by_link |= op->instruction.by_link;
 }
 
@@ -167,7 +168,7 @@ bool flow_jumps_to_context(const struct flow *flow)
 {
 	const struct flow_change *change = &flow->change;
 
-	return change->changes && change->jumps && !change->comes_back && !change->is_fixed &&
+	return change->changes && change->by_pointer && !change->comes_back && !change->is_fixed &&
 	       !change->calls;
 }
 

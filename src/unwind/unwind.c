@@ -196,13 +196,15 @@ static enum unwind_step unwind_choose(struct walk *walk)
 {
 	enum unwind_step step = STEP_NOT_COVERED;
 	bool followed = walk->by >= UNWIND_BY_FP;
+	bool by_program = !walk->has_tables && walk->cursor.user && walk->spaces->program &&
+			  walk->how == UNWIND_AUTO;
 
 	walk->by = UNWIND_BY_REGISTERS;
-	if (walk->has_tables && followed && walk->fp_step == fp_x86_step)
-		fp_x86_correct_stack(&walk->cursor); /* tables need it, frame pointers do not */
+	if (followed && (walk->has_tables || by_program) && walk->fp_step == fp_x86_step)
+		fp_x86_correct_stack(&walk->cursor); /* frame pointers do not need it */
 	if (walk->has_tables)
 		step = unwind_by_tables(walk);
-	else if (walk->cursor.user && walk->spaces->program && walk->how == UNWIND_AUTO)
+	else if (by_program)
 		step = unwind_by_program(walk);
 	if (step == STEP_NOT_COVERED && (walk->how == UNWIND_AUTO || walk->how == UNWIND_FP))
 		step = unwind_by_fp(walk, followed);
