@@ -146,7 +146,7 @@ struct xtop_error *output_open_folder(const char *path, int *folderp, const char
 struct xtop_error *output_create_at(int folder, const char *name, const char *path, int *fdp)
 {
 	int fd = openat(folder, name,
-			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
+			O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600);
 
 	if (fd < 0)
 		return output_cannot_write(errno, path);

@@ -79,7 +79,8 @@ static void growth_compare(const struct growth *growth, const struct snapshot_no
 	new->moved = !known || node->frame == FRAME_EVICTED;
 	if (known && node->self_ticks >= before->ticks) {
 		new->own -= before->ticks;
-		new->samples -= before->samples;
+		/* fewer than before: a row whose samples are a rounded share of its time */
+		new->samples -= new->samples < before->samples ? new->samples : before->samples;
 	}
 }
 

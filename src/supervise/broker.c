@@ -311,12 +311,13 @@ static void broker_open_folders(struct broker *broker)
  */
 static struct xtop_error *broker_remove_file(const struct broker *broker, uint32_t number, int fd)
 {
-	const struct output_id made = output_id(fd);
+	bool writes = (fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY;
+	const struct output_id made = writes ? output_id(fd) : (struct output_id){ 0 };
 	int folder = number < BROKER_MAX_FILES ? broker->folders[number] : -1;
 	const char *path = folder >= 0 ? broker->settings->files[number] : "";
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 
-	if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY && output_remove_at(folder, name, &made))
+	if (writes && output_remove_at(folder, name, &made))
 		return NULL;
 	return error_create("there is no empty file of ours to remove");
 }
