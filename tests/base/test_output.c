@@ -377,10 +377,13 @@ static void test_long_paths(void)
 	path[PATH_MAX - 1] = 'x';
 	path[PATH_MAX] = '\0';
 	check(arrives(path), "or be just short enough");
-	path[PATH_MAX - 1] = '\0';
+	path[1000] = '\0'; /* XFS has links of at most 1,024 bytes */
 	if (symlink(path, link))
 		abort();
-	snprintf(path, sizeof(path), "%s/a/b", link);
+	snprintf(path, sizeof(path), "%s/", link);
+	while (strlen(path) < PATH_MAX - 8)
+		strcat(path, "./");
+	strcat(path, "b");
 	check(!arrives(path) && errno == ENAMETOOLONG, "so can what a link and the rest make");
 	unlink(link);
 	check(!arrives(in_folder("no/such/x")) && errno == ENOENT, "a folder that is not there");

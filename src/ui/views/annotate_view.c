@@ -312,7 +312,7 @@ static const char *annotate_lack(struct view_annotate *annotate, const struct ui
 		return "Instructions of a 32-bit Arm guest cannot be shown.";
 	if (annotation->lack == ANNOTATION_NO_LINES)
 		return model->code.lines ? "No line of this interpreted function is known."
-					 : "An interpreted function: xtop --lines shows its lines.";
+					 : "An interpreted function: only --lines finds its lines.";
 	if (annotation->self_samples)
 		return "Its code could not be read yet, or is not in the recording.";
 	return "No sample ended in this function itself: its code was not read.";
