@@ -89,7 +89,12 @@ static struct xtop_error *baseline_build_base(struct view_baseline *baseline,
 	return error;
 }
 
-/* Leaves out functions without self time in both pictures. */
+static bool baseline_has_self(const struct weights *weights)
+{
+	return weights->self_total || weights->self_ticks > 0;
+}
+
+/* Leaves out functions without samples and without time of their own in both pictures. */
 static void baseline_drop_idle(struct view_baseline *baseline)
 {
 	size_t n = 0;
@@ -97,8 +102,9 @@ static void baseline_drop_idle(struct view_baseline *baseline)
 	for (size_t i = 0; i < baseline->now.n; i++) {
 		const struct function_row *now = &baseline->now.rows[i];
 
-		if (now->weights.self_ticks > 0 ||
-		    (now->base && baseline->base.rows[now->base - 1].weights.self_ticks > 0))
+		if (baseline_has_self(&now->weights) ||
+		    (now->base &&
+		     baseline_has_self(&baseline->base.rows[now->base - 1].weights)))
 			baseline->now.rows[n++] = *now;
 	}
 	baseline->now.n = n;
