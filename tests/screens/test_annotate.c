@@ -232,7 +232,7 @@ static void test_lacks(void)
 		{ ANNOTATION_NOT_READ, 5, "could not be read yet, or is not in the recording" },
 		{ ANNOTATION_NOT_READ, 0, "No sample ended in this function itself" },
 		{ ANNOTATION_NO_CODE, 5, "This is no function" },
-		{ ANNOTATION_NO_LINES, 5, "An interpreted function: xtop --lines shows" },
+		{ ANNOTATION_NO_LINES, 5, "An interpreted function: only --lines finds" },
 		{ ANNOTATION_ARM32, 5, "of a 32-bit Arm guest cannot be shown" },
 	};
 	struct scene scene;
