@@ -13,7 +13,7 @@ static bool alias_has_prefix(const char *name, const char *prefix)
 	return strncmp(name, prefix, strlen(prefix)) == 0;
 }
 
-static bool alias_has_suffix(const char *name, const char *suffix)
+bool symbol_has_suffix(const char *name, const char *suffix)
 {
 	size_t name_bytes = strlen(name), suffix_bytes = strlen(suffix);
 
@@ -53,7 +53,7 @@ static bool alias_is_mark(const char *name)
 		if (alias_has_prefix(name, prefixes[i]))
 			return true;
 	if (name[1] == '_' &&
-	    (alias_has_suffix(name, "_start") || alias_has_suffix(name, "_begin")))
+	    (symbol_has_suffix(name, "_start") || symbol_has_suffix(name, "_begin")))
 		return true;
 	return alias_is_one_of(name, marks, ARRAY_SIZE(marks)) || symbol_is_end_mark(name);
 }
@@ -79,7 +79,7 @@ bool symbol_is_end_mark(const char *name)
 	if (!strchr("td", name[strlen(name) - 1]))
 		return false;
 	return alias_is_one_of(name, ends, ARRAY_SIZE(ends)) ||
-	       (alias_has_prefix(name, "__") && alias_has_suffix(name, "_text_end"));
+	       (alias_has_prefix(name, "__") && symbol_has_suffix(name, "_text_end"));
 }
 
 bool symbol_alias_better(const struct symbol_alias *a, const struct symbol_alias *b)

@@ -31,6 +31,7 @@ struct symbol_alias {
 	enum symbol_rank rank;
 };
 
+bool symbol_has_suffix(const char *name, const char *suffix);
 /* Whether A is shown, not B. */
 bool symbol_alias_better(const struct symbol_alias *a, const struct symbol_alias *b);
 /*

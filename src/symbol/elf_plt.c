@@ -20,6 +20,7 @@
 
 #include "xtop/base/cleanup.h"
 #include "xtop/base/limit.h"
+#include "xtop/base/sorted.h"
 
 #define PLT_MAX_STUBS LIMIT(1U << 16, 64)
 #define PLT_LARGEST_BYTES 32 /* the largest stub; most have 16 */
@@ -143,13 +144,12 @@ static struct xtop_error *plt_add(struct elf_plt *plt, uint64_t start, uint64_t 
 /* Finds the relocation of the word at ADDRESS. */
 static bool plt_find(const struct elf_plt *plt, uint64_t address, size_t *i)
 {
-	const struct plt_word wanted = { .address = address };
-	const struct plt_word *word =
-		bsearch(&wanted, plt->words, plt->n, sizeof(wanted), plt_compare);
+	size_t n = sorted_count(plt->words, plt->n, address, address);
 
-	if (word)
-		*i = word->relocation;
-	return word;
+	if (!n || plt->words[n - 1].address != address)
+		return false;
+	*i = plt->words[n - 1].relocation;
+	return true;
 }
 
 /* --- one stub --------------------------------------------------------------------------------- */

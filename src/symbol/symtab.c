@@ -571,9 +571,7 @@ struct symtab_entry symtab_at(const struct symtab *tab, size_t index)
 
 bool symtab_entry_is_stub(const struct symtab_entry *entry)
 {
-	size_t n = strlen(entry->name), suffix_bytes = strlen(SYMBOL_STUB_SUFFIX);
-
-	return n > suffix_bytes && strcmp(entry->name + n - suffix_bytes, SYMBOL_STUB_SUFFIX) == 0;
+	return entry->name[0] && symbol_has_suffix(entry->name + 1, SYMBOL_STUB_SUFFIX);
 }
 
 bool symtab_find(const struct symtab *tab, uint64_t address, struct symtab_entry *entry)
