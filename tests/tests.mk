@@ -184,6 +184,7 @@ check_PROGRAMS += \
 	tests/language/test_php \
 	tests/language/test_python \
 	tests/language/test_ruby \
+	tests/language/test_recorded_lines \
 	tests/language/test_source \
 	tests/language/test_tapes \
 	tests/language/test_v8 \

@@ -90,6 +90,13 @@ static void resolver_init_locks(struct resolver *resolver)
 	pthread_condattr_destroy(&attributes);
 }
 
+static enum runtimes_lines resolver_choose_lines(const struct resolver_settings *settings)
+{
+	if (settings->lines)
+		return RUNTIMES_SHOW_LINES;
+	return settings->writer ? RUNTIMES_READ_LINES : RUNTIMES_NO_LINES;
+}
+
 struct xtop_error *resolver_create(const struct resolver_settings *settings,
 				   struct resolver **resolverp)
 {
@@ -113,7 +120,8 @@ struct xtop_error *resolver_create(const struct resolver_settings *settings,
 	if (!error)
 		error = seen_code_create(&resolver->code);
 	if (!error)
-		error = runtimes_create(resolver->frames, settings->lines, &resolver->runtimes);
+		error = runtimes_create(resolver->frames, resolver_choose_lines(settings),
+					&resolver->runtimes);
 	if (!error)
 		error = batches_create(settings->half_life_ns, &resolver->self);
 	if (!error && settings->margins)

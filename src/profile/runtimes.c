@@ -52,7 +52,7 @@ struct runtimes {
 	struct unwind_program unwind; /* first: runtimes_find_caller() is given a pointer to it */
 	struct frames *frames;
 	bool hidden;                          /* interpreted functions are not wanted now */
-	bool places;                          /* each line of a function is a frame */
+	enum runtimes_lines lines_wanted;
 	const struct runtimes_sample *sample; /* the current sample */
 	struct runtimes_process *process;     /* the sample's process */
 	struct runtimes_process processes[RUNTIMES_MAX_PROCESSES];
@@ -82,7 +82,8 @@ static struct runtime_step runtimes_decode(const uint8_t *bytes, size_t n, uint6
 				      .call = step.flow == CODE_CALL };
 }
 
-struct xtop_error *runtimes_create(struct frames *frames, bool lines, struct runtimes **runtimesp)
+struct xtop_error *runtimes_create(struct frames *frames, enum runtimes_lines lines,
+				   struct runtimes **runtimesp)
 {
 	struct runtimes *runtimes = calloc(1, sizeof(*runtimes));
 
@@ -90,7 +91,7 @@ struct xtop_error *runtimes_create(struct frames *frames, bool lines, struct run
 		return error_create("out of memory");
 	runtimes->unwind.find_caller = runtimes_find_caller;
 	runtimes->frames = frames;
-	runtimes->places = lines;
+	runtimes->lines_wanted = lines;
 	*runtimesp = runtimes;
 	return NULL;
 }
@@ -273,7 +274,10 @@ static uint32_t runtimes_name(struct runtimes *runtimes, const struct runtime_fr
 	return code->frame;
 }
 
-/* The frame of the line that FRAME executes, which runs FUNCTION; FUNCTION if that is unknown. */
+/*
+ * The frame of the line that FRAME executes, which runs FUNCTION; FUNCTION if that is unknown or not
+ * shown.
+ */
 static uint32_t runtimes_find_line(struct runtimes *runtimes, const struct runtime_frame *frame,
 				   uint32_t function)
 {
@@ -291,7 +295,7 @@ static uint32_t runtimes_find_line(struct runtimes *runtimes, const struct runti
 					.function = function,
 					.frame = function };
 	number = runtime_read_line(&runtimes->process->running, frame);
-	if (number)
+	if (number && runtimes->lines_wanted == RUNTIMES_SHOW_LINES)
 		line->frame =
 			frames_intern_line(runtimes->frames, function, FRAME_LINE_KNOWN, number);
 	return line->frame;
@@ -371,7 +375,7 @@ void runtimes_find(struct runtimes *runtimes, struct program_stack *program)
 	for (size_t i = 0; i < program->n; i++) {
 		runtimes->named[i].outermost = runtimes->found[i].outermost;
 		runtimes->named[i].frame = runtimes_name(runtimes, &runtimes->found[i]);
-		if (runtimes->places)
+		if (runtimes->lines_wanted != RUNTIMES_NO_LINES)
 			runtimes->named[i].frame = runtimes_find_line(runtimes, &runtimes->found[i],
 								      runtimes->named[i].frame);
 	}

@@ -22,8 +22,15 @@
 
 struct runtimes;
 
-/* LINES: each line of a function is a frame. */
-struct xtop_error *runtimes_create(struct frames *frames, bool lines, struct runtimes **runtimesp);
+/* What is done with the lines that functions execute. */
+enum runtimes_lines {
+	RUNTIMES_NO_LINES,
+	RUNTIMES_READ_LINES, /* they are read for a recording, whose replay may show them */
+	RUNTIMES_SHOW_LINES, /* each line of a function is a frame */
+};
+
+struct xtop_error *runtimes_create(struct frames *frames, enum runtimes_lines lines,
+				   struct runtimes **runtimesp);
 void runtimes_destroy(struct runtimes *runtimes); /* NULL allowed */
 /* Forgets all processes, before the guest's memory becomes another one. */
 void runtimes_forget(struct runtimes *runtimes);

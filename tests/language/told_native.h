@@ -53,7 +53,7 @@ static inline void told_native_init(struct told_native *native, const struct liv
 {
 	native->space = live_stack_create_space(live);
 	must(frames_create(NULL, &native->frames));
-	must(runtimes_create(native->frames, false, &native->runtimes));
+	must(runtimes_create(native->frames, RUNTIMES_NO_LINES, &native->runtimes));
 	native->running = (struct runtime_process){ .runtime = live->runtime,
 						    .bias = live->bias,
 						    .memory = live->memory,
