@@ -109,6 +109,8 @@ libxtop_a_SOURCES += \
 	src/linux/process/memory_budget.c \
 	src/linux/process/memory_budget.h \
 	src/linux/process/mm_layout_32.c \
+	src/linux/process/overlay.c \
+	src/linux/process/overlay.h \
 	src/linux/process/page_cache.c \
 	src/linux/process/page_cache.h \
 	src/linux/process/past_task.c \

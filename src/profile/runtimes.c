@@ -275,8 +275,8 @@ static uint32_t runtimes_name(struct runtimes *runtimes, const struct runtime_fr
 }
 
 /*
- * The frame of the line that FRAME executes, which runs FUNCTION; FUNCTION if that is unknown or not
- * shown.
+ * The frame of the line that FRAME executes, which runs FUNCTION; FUNCTION if the line is unknown,
+ * or if lines are not shown.
  */
 static uint32_t runtimes_find_line(struct runtimes *runtimes, const struct runtime_frame *frame,
 				   uint32_t function)

@@ -198,6 +198,10 @@ MEMBER(FS_PWD, BYTES, "fs_struct", "pwd", 16)
 
 /* --- identity and contents of files ----------------------------------------------------------- */
 
+MEMBER(INODE_MODE, BYTES, "inode", "i_mode", 2)
+MEMBER(INODE_LINK, BYTES, "inode", "i_link", 8) /* text of a short symbolic link, or NULL */
+MEMBER(INODE_SIZEOF, SIZEOF, "inode", "", 0)
+MEMBER(SUPER_MAGIC, BYTES, "super_block", "s_magic", 8)
 MEMBER(INODE_SIZE, BYTES, "inode", "i_size", 8)
 MEMBER(INODE_SB, BYTES, "inode", "i_sb", 8)
 MEMBER(INODE_INO, BYTES, "inode", "i_ino", 8)

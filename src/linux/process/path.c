@@ -23,7 +23,8 @@
  * The way down: a dentry's children are in a list, linked by hlist_node d_sib from d_children, or
  * up to Linux 6.7 by list_head d_child from d_subdirs (Linux commit da549bdd15c2 ("dentry: switch
  * the lists of children to hlist") (in v6.8)). Memory has only the children that were looked up
- * lately. Child mounts are in the list mount.mnt_mounts, linked by mnt_child.
+ * lately. Child mounts are in the list mount.mnt_mounts, linked by mnt_child. The text of a
+ * symbolic link takes the link's place in the path; it is at inode.i_link, or the file's content.
  */
 #include "config.h"
 
@@ -32,9 +33,13 @@
 #include <string.h>
 
 #include "linux/kernel/member.h"
+#include "linux/process/overlay.h"
+#include "linux/process/page_cache.h"
 #include "linux/process/path_writer.h"
 
 #define PATH_FMODE_BACKING (1U << 25) /* Linux include/linux/fs.h, since v6.5 */
+#define PATH_MODE_TYPE     0170000    /* Linux include/uapi/linux/stat.h: S_IFMT, S_IFLNK */
+#define PATH_MODE_LINK     0120000
 
 struct path_place {
 	uint64_t vfsmount, dentry;
@@ -286,22 +291,117 @@ static void path_enter_mount(const struct linux_guest *guest, struct path_place 
 	}
 }
 
-/* Goes from PLACE down to PATH. */
-static bool path_step_down(const struct linux_guest *guest, struct path_place *place,
-			   const char *path)
-{
-	unsigned depth = 0;
+/* A way down from a task's directory. */
+struct path_way {
+	const struct linux_guest *guest;
+	struct path_place root, place;
+	char left[PATH_MAX_BYTES]; /* the components that are left, with those of links */
+	unsigned n_components, n_links;
+};
 
-	place->n_left = 2 * PATH_MAX_ENTRIES;
-	for (size_t n; *path; path += n) {
-		path += strspn(path, "/");
-		n = strcspn(path, "/");
-		if (!n || (n == 1 && *path == '.'))
-			continue;
-		if (depth++ == PATH_MAX_DEPTH ||
-		    !path_enter_child(guest, place, path, n))
+/* Goes to the directory above, which may be in the mount above. The task's root has none. */
+static bool path_leave(struct path_way *way)
+{
+	struct path_place *place = &way->place;
+	uint64_t root;
+	bool more = true;
+
+	for (unsigned i = 0; more && i < PATH_MAX_DEPTH; i++) {
+		if (place->vfsmount == way->root.vfsmount && place->dentry == way->root.dentry)
+			return true;
+		if (!member_read_pointer(way->guest, place->vfsmount, VFSMOUNT_ROOT, &root))
 			return false;
-		path_enter_mount(guest, place);
+		if (place->dentry != root)
+			return member_read_pointer(way->guest, place->dentry, DENTRY_PARENT,
+						   &place->dentry);
+		if (!path_leave_mount(way->guest, place, &more))
+			return false;
+	}
+	return !more;
+}
+
+/* Goes to the component whose name is the first N bytes of NAME. */
+static bool path_enter(struct path_way *way, const char *name, size_t n)
+{
+	if (n == 1 && *name == '.')
+		return true;
+	if (way->n_components++ == PATH_MAX_DEPTH)
+		return false;
+	if (n == 2 && memcmp(name, "..", n) == 0)
+		return path_leave(way);
+	if (!path_enter_child(way->guest, &way->place, name, n))
+		return false;
+	path_enter_mount(way->guest, &way->place);
+	return true;
+}
+
+static bool path_is_link(const struct path_way *way, uint64_t *inode)
+{
+	uint16_t mode;
+
+	return member_read_pointer(way->guest, way->place.dentry, DENTRY_INODE, inode) &&
+	       member_read(way->guest, *inode, INODE_MODE, &mode, sizeof(mode)) &&
+	       (mode & PATH_MODE_TYPE) == PATH_MODE_LINK;
+}
+
+/* Reads the text of the link INODE. Returns its length; 0: it cannot be read. */
+static size_t path_read_link(const struct linux_guest *guest, uint64_t inode,
+			     char text[PATH_MAX_BYTES])
+{
+	struct page_cache cache;
+	struct bytes bytes;
+	uint64_t address;
+
+	overlay_find_inode(guest, &inode);
+	if (member_read_pointer(guest, inode, INODE_LINK, &address))
+		return memory_read_string(guest->memory, guest->root, address, text, PATH_MAX_BYTES)
+			       ? strlen(text)
+			       : 0;
+	if (!page_cache_init(&cache, guest, inode) || cache.size_bytes >= PATH_MAX_BYTES)
+		return 0;
+	bytes = page_cache_bytes(&cache);
+	return bytes.read(bytes.context, 0, text, cache.size_bytes) == cache.size_bytes
+		       ? cache.size_bytes
+		       : 0;
+}
+
+/* Goes back to FROM, the directory of the link INODE, and puts the link's text in front of REST. */
+static bool path_take_link(struct path_way *way, const struct path_place *from, uint64_t inode,
+			   const char *rest)
+{
+	char text[PATH_MAX_BYTES];
+	size_t n = path_read_link(way->guest, inode, text), n_rest = strlen(rest) + 1;
+	unsigned n_left = way->place.n_left;
+
+	if (!n || way->n_links++ == PATH_MAX_LINKS || n + 1 + n_rest > sizeof(way->left))
+		return false;
+	memmove(way->left + n + 1, rest, n_rest);
+	memcpy(way->left, text, n);
+	way->left[n] = '/';
+	way->place = *text == '/' ? way->root : *from;
+	way->place.n_left = n_left;
+	return true;
+}
+
+/* Goes down to what way->left says. */
+static bool path_step_down(struct path_way *way)
+{
+	const char *path = way->left;
+
+	way->place.n_left = 2 * PATH_MAX_ENTRIES;
+	while (*(path += strspn(path, "/"))) {
+		struct path_place from = way->place;
+		size_t n = strcspn(path, "/");
+		uint64_t inode;
+
+		if (!path_enter(way, path, n))
+			return false;
+		path += n;
+		if (path_is_link(way, &inode)) {
+			if (!path_take_link(way, &from, inode, path))
+				return false;
+			path = way->left;
+		}
 	}
 	return true;
 }
@@ -310,15 +410,27 @@ bool path_find_file(const struct linux_guest *guest, uint64_t task, const char *
 		    uint64_t *inode)
 {
 	const struct layout *layout = &guest->layout;
-	enum layout_member from = *path == '/' ? FS_ROOT : FS_PWD;
-	struct path_place place;
-	uint64_t fs;
+	struct path_way way = { .guest = guest };
+	size_t n = strlen(path);
+	uint64_t fs, found;
 
-	return layout_has(layout, from) && member_read_pointer(guest, task, TASK_FS, &fs) &&
-	       path_read_place(guest, fs + layout_offset(layout, from), &place) &&
-	       path_step_down(guest, &place, path) &&
-	       /* NULL if the name has no file */
-	       member_read_pointer(guest, place.dentry, DENTRY_INODE, inode);
+	if (n >= sizeof(way.left) || !layout_has(layout, FS_ROOT) ||
+	    !member_read_pointer(guest, task, TASK_FS, &fs) ||
+	    !path_read_place(guest, fs + layout_offset(layout, FS_ROOT), &way.root))
+		return false;
+	memcpy(way.left, path, n + 1);
+	way.place = way.root;
+	if (*path != '/' &&
+	    (!layout_has(layout, FS_PWD) ||
+	     !path_read_place(guest, fs + layout_offset(layout, FS_PWD), &way.place)))
+		return false;
+	if (!path_step_down(&way) ||
+	    /* NULL if the name has no file */
+	    !member_read_pointer(guest, way.place.dentry, DENTRY_INODE, &found))
+		return false;
+	overlay_find_inode(guest, &found);
+	*inode = found;
+	return true;
 }
 
 /* --- paths of inodes -------------------------------------------------------------------------- */

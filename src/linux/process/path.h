@@ -17,6 +17,7 @@
 #define PATH_MAX_NAME_BYTES 255  /* one component, without the NUL: Linux NAME_MAX */
 #define PATH_MAX_ENTRIES    4096 /* limit for one directory or one list of mounts */
 #define PATH_MAX_DEPTH      24   /* components on the way down: each may search two lists */
+#define PATH_MAX_LINKS      8    /* symbolic links on the way down */
 
 struct path_name {
 	char path[PATH_MAX_BYTES]; /* "/bin/wl", "/memfd:code"; raw bytes of the guest */
@@ -38,9 +39,9 @@ bool path_read_inode(const struct linux_guest *guest, uint64_t inode, struct pat
 
 /*
  * Finds the inode of PATH, seen from the root directory of the task_struct at TASK, or from its
- * working directory if PATH does not begin with '/'. Follows mounts, but neither symbolic links nor
- * "..". Returns false and leaves *inode untouched if there is no such file, or if the kernel does
- * not have it in memory.
+ * working directory if PATH does not begin with '/'. Follows mounts and symbolic links. An inode of
+ * overlayfs gives way to the one below that has the file's pages. Returns false and leaves *inode
+ * untouched if there is no such file, or if the kernel does not have it in memory.
  */
 bool path_find_file(const struct linux_guest *guest, uint64_t task, const char *path,
 		    uint64_t *inode);

@@ -291,6 +291,114 @@ static void test_find_depth(bool hlist)
 	made_linux_destroy(made);
 }
 
+/* A symbolic link in DIRECTORY. Its text is in the inode, or in the page cache. */
+static void make_link(uint64_t directory, const char *link, const char *text, bool cached)
+{
+	uint64_t inode = made_inode(made, strlen(text)), address;
+
+	made_set_u32(made, inode, INODE_MODE, 0120777);
+	made_dentry(made, directory, link, inode);
+	if (cached) {
+		made_cache(made, inode, text, strlen(text));
+		return;
+	}
+	address = made_object(made, strlen(text) + 1, 8);
+	made_put_string(made->memory, made->guest.root, address, text);
+	made_set(made, inode, INODE_LINK, address);
+}
+
+static void check_finds(uint64_t task, const char *path, uint64_t inode, const char *what)
+{
+	uint64_t found = 0;
+
+	check(path_find_file(&made->guest, task, path, &found) == (inode != 0) && found == inode,
+	      "%s: %s", path, what);
+}
+
+static void test_links(bool hlist)
+{
+	char path[2 * PATH_MAX_DEPTH + 8] = "";
+	uint64_t task, inode, root, srv, mount_root;
+
+	begin_find(hlist);
+	task = made_task(made, 7, 7, "python3", MADE_OBJECTS + 0x100000, 0);
+	inode = made_inode_of(made, made_file(made, "/srv/releases/12/app.py", "x", 1));
+	root = made->root_dentry;
+	srv = made_dentry(made, root, "www", made_inode(made, 0));
+	make_link(root, "app.py", "srv/releases/12/app.py", false);
+	make_link(srv, "current", "../srv/releases/12", false);
+	make_link(srv, "cached", "/srv/releases/12/", true);
+	make_link(srv, "chain", "current", true);
+	make_link(srv, "ring", "ring", false);
+	make_link(srv, "far", "../../../srv/releases/12", false);
+	check_finds(task, "/app.py", inode, "the last component is a link");
+	check_finds(task, "www/current/app.py", inode, "a link to a directory, with \"..\"");
+	check_finds(task, "/www/cached/app.py", inode, "a link with its text in the page cache");
+	check_finds(task, "/www/chain//app.py", inode, "a link to a link");
+	check_finds(task, "/www/far/app.py", inode, "nothing is above the root");
+	check_finds(task, "/www/ring/app.py", 0, "a ring of links ends");
+	check_finds(task, "/www/current/app", 0, "no such file");
+	made_mount(made, made->root_mount, srv, &mount_root);
+	make_link(mount_root, "up", "../app.py", false);
+	check_finds(task, "/www/up", inode, "a link that leaves its mount");
+	for (int i = 0; i < PATH_MAX_DEPTH; i++)
+		strcat(path, "/.");
+	strcat(path, "/app.py");
+	check_finds(task, path, inode, "\".\" is no component");
+	made_linux_destroy(made);
+}
+
+/* How kernels lay out a struct ovl_inode. */
+enum overlay_shape { SHAPE_INODE, SHAPE_PATH, SHAPE_ENTRY, N_SHAPES };
+
+/* An inode of overlayfs whose lower file is DENTRY's. */
+static uint64_t make_overlay(uint64_t super, enum overlay_shape shape, uint64_t upper,
+			     uint64_t dentry, uint64_t lower)
+{
+	uint64_t inode = made_inode(made, 5), entry = made_object(made, 24, 8);
+	uint64_t words = inode + made_offset(made, INODE_SIZEOF);
+
+	made_set(made, inode, INODE_SB, super);
+	made_write(made, words, upper);
+	made_write(made, entry, 1);
+	made_write(made, entry + 8, made_object(made, 8, 8));
+	made_write(made, entry + 16, dentry);
+	made_write(made, words + 8, shape == SHAPE_INODE ? lower : entry);
+	if (shape == SHAPE_PATH) {
+		made_write(made, words + 8, made_object(made, 64, 8));
+		made_write(made, words + 16, dentry);
+	}
+	return inode;
+}
+
+static void test_overlay(enum overlay_shape shape)
+{
+	uint64_t task, super, lower, upper, low, up, above, nested, other;
+
+	begin_find(true);
+	task = made_task(made, 7, 7, "php", MADE_OBJECTS + 0x100000, 0);
+	super = made_object(made, MADE_OBJECT_BYTES, 64);
+	made_set(made, super, SUPER_MAGIC, 0x794c7630);
+	lower = made_inode(made, 5);
+	upper = made_inode(made, 5);
+	low = made_dentry(made, 0, "lower", lower);
+	up = made_dentry(made, 0, "upper", upper);
+	above = make_overlay(super, shape, 0, low, lower);
+	made_dentry(made, made->root_dentry, "lower.php", above);
+	made_dentry(made, made->root_dentry, "upper.php",
+		    make_overlay(super, shape, up, low, lower));
+	check_finds(task, "/lower.php", lower, "the image's file has the pages");
+	check_finds(task, "/upper.php", upper, "the container's own file has the pages");
+	other = made_object(made, MADE_OBJECT_BYTES, 64);
+	made_set(made, other, SUPER_MAGIC, 0x794c7630);
+	nested = make_overlay(other, shape, 0, made_dentry(made, 0, "above", above), above);
+	made_dentry(made, made->root_dentry, "nested.php", nested);
+	check_finds(task, "/nested.php", lower, "an overlayfs on another one");
+	made_set(made, lower, INODE_MTIME_SEC, 1);
+	check_finds(task, "/lower.php", above, "a file with another time is not taken");
+	made_linux_destroy(made);
+}
+
 int main(void)
 {
 	test_names();
@@ -304,6 +412,9 @@ int main(void)
 		test_find_mounted(hlist);
 		test_find_limits(hlist);
 		test_find_depth(hlist);
+		test_links(hlist);
 	}
+	for (enum overlay_shape shape = 0; shape < N_SHAPES; shape++)
+		test_overlay(shape);
 	return tap_done();
 }
