@@ -13,14 +13,22 @@
 struct xen_function {
 	double self_live, self_ticks; /* the function's own: in guest code and in Xen */
 	double xen_live, xen_ticks;   /* spent in Xen, as the trace says */
-	size_t first_cause;           /* number of its first cause, plus 1; 0: it has none */
-	size_t n_causes;
+	size_t first_reason;          /* number of its first reason, plus 1; 0: it has none */
+	size_t n_reasons;
+};
+
+/* Weights of a reason for which one function exits, in ticks, all processes together. */
+struct xen_reason {
+	double live, ticks;
+	uint32_t row;
+	size_t next; /* number of the function's next reason, plus 1; 0: none */
 };
 
 struct xen_rows {
 	struct snapshot *snapshot;
 	struct xen_function *functions; /* indexed by frame */
-	size_t *next;                   /* each cause's next of its function, plus 1; 0: none */
+	struct xen_reason *reasons;
+	size_t n_reasons;
 	double live_scale, ticks_scale; /* ticks that a nanosecond of the trace stands for */
 	uint32_t frame;
 };
@@ -64,6 +72,30 @@ static void xen_rows_set_scales(struct xen_rows *rows, double half_life_ns)
 			   exits->live_span_ns;
 }
 
+/*
+ * Adds CAUSE to its function. Causes are sorted by their reasons' rows: those of several processes
+ * follow each other.
+ */
+static void xen_rows_add_cause(struct xen_rows *rows, const struct exits_cause *cause)
+{
+	struct xen_function *function = xen_function_of(rows, cause->place.frame);
+	size_t first = function->first_reason;
+	struct xen_reason *reason = first ? &rows->reasons[first - 1] : NULL;
+	double live = cause->live.ns * rows->live_scale;
+	double ticks = cause->total.ns * rows->ticks_scale;
+
+	if (!reason || reason->row != cause->row) {
+		reason = &rows->reasons[rows->n_reasons++];
+		*reason = (struct xen_reason){ .row = cause->row, .next = first };
+		function->first_reason = rows->n_reasons;
+		function->n_reasons++;
+	}
+	reason->live += live;
+	reason->ticks += ticks;
+	function->xen_live += live;
+	function->xen_ticks += ticks;
+}
+
 /* Sums up each function's weights. */
 static void xen_rows_sum(struct xen_rows *rows)
 {
@@ -78,17 +110,10 @@ static void xen_rows_sum(struct xen_rows *rows)
 	}
 	for (size_t i = exits->n_causes; i-- > 0;) {
 		const struct exits_cause *cause = &exits->causes[i];
-		struct xen_function *function;
 
-		if (cause->place.frame >= snapshot->n_frames || !(cause->total.ns > 0) ||
-		    exits->rows[cause->row].frame >= snapshot->n_frames)
-			continue;
-		function = xen_function_of(rows, cause->place.frame);
-		function->xen_live += cause->live.ns * rows->live_scale;
-		function->xen_ticks += cause->total.ns * rows->ticks_scale;
-		function->n_causes++;
-		rows->next[i] = function->first_cause;
-		function->first_cause = i + 1;
+		if (cause->place.frame < snapshot->n_frames && cause->total.ns > 0 &&
+		    exits->rows[cause->row].frame < snapshot->n_frames)
+			xen_rows_add_cause(rows, cause);
 	}
 }
 
@@ -102,8 +127,8 @@ static double xen_factor(double weight, double self, double xen)
 	return self > 0 && xen > 0 ? weight / fmax(self, xen) : 0;
 }
 
-/* Moves the part of NODE's own weight that was spent in Xen for CAUSE to ROW, below XEN. */
-static void xen_rows_move(const struct xen_rows *rows, const struct exits_cause *cause,
+/* Moves the part of NODE's own weight that was spent in Xen for REASON to ROW, below XEN. */
+static void xen_rows_move(const struct xen_rows *rows, const struct xen_reason *reason,
 			  struct snapshot_node *node, struct snapshot_node *xen,
 			  struct snapshot_node *row)
 {
@@ -111,10 +136,10 @@ static void xen_rows_move(const struct xen_rows *rows, const struct exits_cause 
 	/* What NODE had before: its own weight and what has moved already. */
 	double all_live = node->self_live + xen->children_live;
 	double all_ticks = node->self_ticks + xen->children_ticks;
-	double live = cause->live.ns * rows->live_scale *
-		      xen_factor(all_live, function->self_live, function->xen_live);
-	double ticks = cause->total.ns * rows->ticks_scale *
-		       xen_factor(all_ticks, function->self_ticks, function->xen_ticks);
+	double live =
+		reason->live * xen_factor(all_live, function->self_live, function->xen_live);
+	double ticks =
+		reason->ticks * xen_factor(all_ticks, function->self_ticks, function->xen_ticks);
 	uint64_t n =
 		(uint64_t)((double)(node->self_total + xen->children_total) * ticks / all_ticks);
 
@@ -122,7 +147,7 @@ static void xen_rows_move(const struct xen_rows *rows, const struct exits_cause 
 	ticks = fmin(ticks, node->self_ticks);
 	n = n < node->self_total ? n : node->self_total;
 	*row = (struct snapshot_node){
-		.frame = rows->snapshot->run->exits->rows[cause->row].frame,
+		.frame = rows->snapshot->run->exits->rows[reason->row].frame,
 		.depth = node->depth + 2,
 		.self_live = live,
 		.children_live = live,
@@ -142,7 +167,7 @@ static void xen_rows_move(const struct xen_rows *rows, const struct exits_cause 
 /* How many rows NODE gets: none without weight of its own, or if its function does not exit. */
 static size_t xen_rows_count(const struct xen_rows *rows, const struct snapshot_node *node)
 {
-	size_t n = xen_function_of(rows, node->frame)->n_causes;
+	size_t n = xen_function_of(rows, node->frame)->n_reasons;
 
 	return node->self_ticks > 0 && n && node->depth + 1 < SNAPSHOT_MAX_DEPTH ? n + 1 : 0;
 }
@@ -150,15 +175,15 @@ static size_t xen_rows_count(const struct xen_rows *rows, const struct snapshot_
 /* Fills in the rows of the node at NODES[AT], which follow the node. */
 static void xen_rows_fill(const struct xen_rows *rows, struct snapshot_node *nodes, uint32_t at)
 {
-	const struct exits_table *exits = rows->snapshot->run->exits;
 	struct snapshot_node *node = &nodes[at], *xen = &nodes[at + 1];
 	uint32_t n = at + 2;
 
 	*xen = (struct snapshot_node){ .frame = rows->frame,
 				       .depth = node->depth + 1,
 				       .parent = at };
-	for (size_t i = xen_function_of(rows, node->frame)->first_cause; i; i = rows->next[i - 1]) {
-		xen_rows_move(rows, &exits->causes[i - 1], node, xen, &nodes[n]);
+	for (size_t i = xen_function_of(rows, node->frame)->first_reason; i;
+	     i = rows->reasons[i - 1].next) {
+		xen_rows_move(rows, &rows->reasons[i - 1], node, xen, &nodes[n]);
 		nodes[n].parent = at + 1;
 		nodes[n].end = n + 1;
 		n++;
@@ -221,8 +246,8 @@ void xen_rows_add(struct snapshot *snapshot, uint32_t frame, uint64_t half_life_
 	    frame >= snapshot->n_frames)
 		return;
 	rows.functions = calloc(snapshot->n_frames, sizeof(*rows.functions));
-	rows.next = calloc(exits->n_causes + 1, sizeof(*rows.next));
-	if (rows.functions && rows.next) {
+	rows.reasons = calloc(exits->n_causes + 1, sizeof(*rows.reasons));
+	if (rows.functions && rows.reasons) {
 		xen_rows_set_scales(&rows, (double)half_life_ns);
 		xen_rows_sum(&rows);
 		xen_rows_insert(&rows);
@@ -231,5 +256,5 @@ void xen_rows_add(struct snapshot *snapshot, uint32_t frame, uint64_t half_life_
 				exits->xen_ticks += snapshot->nodes[i].children_live;
 	}
 	free(rows.functions);
-	free(rows.next);
+	free(rows.reasons);
 }

@@ -23,12 +23,13 @@ static struct {
 
 /*
  * alpha has 60 ticks, and 40 below beta, which has 20 of its own. Each of the two vCPUs has TICKS, idle
- * or not.
+ * or not. Two processes have the first reason for an exit.
  */
 static struct snapshot *make(double traced_ns, double in_xen_ns, double ticks)
 {
-	struct exits_cause *causes = calloc(2, sizeof(*causes));
+	struct exits_cause *causes = calloc(3, sizeof(*causes));
 	struct exits_row *rows = calloc(2, sizeof(*rows));
+	static const double part[] = { 0.5, 0.3, 0.2 };
 	struct snapshot *snapshot;
 	struct profile *profile;
 
@@ -45,13 +46,14 @@ static struct snapshot *make(double traced_ns, double in_xen_ns, double ticks)
 		.span_ns = traced_ns,
 		.n_rows = 2,
 		.rows = rows,
-		.n_causes = 2,
+		.n_causes = 3,
 		.causes = causes,
 	};
-	for (unsigned i = 0; i < 2; i++) {
-		rows[i].frame = ids.exits[i];
-		causes[i] = (struct exits_cause){ .row = i, .place.frame = ids.alpha };
-		causes[i].live.ns = causes[i].total.ns = in_xen_ns * (i ? 0.2 : 0.8);
+	rows[0].frame = ids.exits[0];
+	rows[1].frame = ids.exits[1];
+	for (unsigned i = 0; i < 3; i++) {
+		causes[i] = (struct exits_cause){ .row = i == 2, .place = { ids.alpha, i } };
+		causes[i].live.ns = causes[i].total.ns = in_xen_ns * part[i];
 	}
 	snapshot->run->n_vcpus = 2;
 	snapshot->run->vcpus[0].states[VCPU_RUNNING] = 90;
@@ -96,6 +98,16 @@ static void check_tree(const struct snapshot *snapshot)
 	free(sums);
 }
 
+/* How many nodes have FRAME. */
+static unsigned count_nodes(const struct snapshot *snapshot, uint32_t frame)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < snapshot->n_nodes; i++)
+		n += snapshot->nodes[i].frame == frame;
+	return n;
+}
+
 /* A function that exits has the row below it in every table, however few samples it has. */
 static void check_tables(const struct snapshot *snapshot)
 {
@@ -134,6 +146,8 @@ int main(void)
 	snapshot = make((double)SPAN_NS, 0.25e9, 100);
 	check_rows(snapshot, quarter, "a quarter of alpha's time was in Xen");
 	check_tree(snapshot);
+	check_u64(count_nodes(snapshot, ids.exits[0]), 2,
+		  "rows of a reason of two processes, below two chains");
 	check(fabs(snapshot->run->exits->xen_ticks - 25) < 1e-6, "the header's sum is %g ticks",
 	      snapshot->run->exits->xen_ticks);
 	snapshot_destroy(snapshot);
