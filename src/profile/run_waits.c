@@ -19,6 +19,7 @@
 #define RUN_WAITS_PAUSE_NS 1e9  /* a longer pause is not a sample's */
 #define RUN_WAITS_BEGIN_NS 1e5  /* time in which all vCPUs of a guest are paused */
 #define RUN_WAITS_STOP_NS  2e7  /* a CPU that idles longer does not wait for a sample's end */
+#define RUN_WAITS_IDLE     0.1  /* a CPU that idled for a smaller part of a wait was not why */
 #define RUN_WAITS_MAX      LIMIT(65536, 64) /* changes that are kept */
 
 void run_waits_deinit(struct run_waits *waits)
@@ -47,7 +48,8 @@ static void run_waits_end(struct run_waits_vcpu *vcpu, uint64_t tsc, uint32_t by
 /*
  * Who ran on the CPU that VCPU waited for until CHANGE. A pause stops all vCPUs of the guest, so
  * their CPU is idle from then on until one of them goes on. Then whoever ran before the pause
- * counts.
+ * counts. The idle vCPU also runs Xen's own work for a moment (Xen 4.17 xen/common/tasklet.c):
+ * a small part of the wait is not what it was for.
  */
 static uint32_t run_waits_find_by(const struct run_waits_vcpu *vcpu,
 				  const struct run_change *change, double ns_per_cycle)
@@ -55,7 +57,10 @@ static uint32_t run_waits_find_by(const struct run_waits_vcpu *vcpu,
 	double since = (double)change->idle_since;
 	double earlier_ns = ((double)vcpu->offline - since) * ns_per_cycle;
 	double idle_ns = ((double)change->tsc - since) * ns_per_cycle;
+	double waited_ns = ((double)change->tsc - (double)vcpu->runnable) * ns_per_cycle;
 
+	if (change->idle_since && idle_ns < RUN_WAITS_IDLE * waited_ns)
+		return change->by_earlier;
 	if (!change->idle_since || !vcpu->was_paused || fabs(earlier_ns) > RUN_WAITS_BEGIN_NS ||
 	    idle_ns > RUN_WAITS_STOP_NS)
 		return change->by;

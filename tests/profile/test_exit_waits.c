@@ -120,6 +120,33 @@ static void test_paused_by(void)
 	exits_destroy(exits);
 }
 
+/* The idle vCPU does some work of Xen's, or has the CPU for most of the wait. */
+static void test_idle_by(void)
+{
+	struct exits *exits = make_exits(false);
+	struct exits_table *table;
+
+	begin();
+	for (unsigned i = 0; i < 2; i++) {
+		put_runstate(7, 0, 1, 0);
+		put_runstate(GUEST, i, 2, 1);
+		now += (i ? 20 : 480) * US;
+		put_runstate(7, 0, 0, 1);
+		put_idle();
+		now += (i ? 480 : 20) * US;
+		put_runstate(IDLE, 3, 0, 1);
+		put_runstate(GUEST, i, 1, 0);
+		put_runstate(GUEST, i, 0, 2);
+	}
+	table = add_settled(exits, 0);
+	check(table->wakes[0].longest_ns == 500000 && table->wakes[0].longest_by == 7,
+	      "who ran before Xen's own work: %" PRIu32, table->wakes[0].longest_by);
+	check(table->wakes[1].longest_by == IDLE, "nobody ran for most of the wait: %" PRIu32,
+	      table->wakes[1].longest_by);
+	exits_table_destroy(table);
+	exits_destroy(exits);
+}
+
 /* Waits that are 1, 2 and 5 us long are in the histogram; one of which a part was lost is not. */
 static void test_waits(void)
 {
@@ -236,6 +263,7 @@ int main(void)
 	test_waits();
 	test_pauses();
 	test_paused_by();
+	test_idle_by();
 	test_two_cpus();
 	test_many_changes();
 	return tap_done();
