@@ -11,6 +11,7 @@
 
 #include "import/readers.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,7 @@ struct pprof_reader {
 	struct pprof_stream stream;
 	struct pprof_tables tables;
 	struct pprof_stack sample;
+	uint64_t n_negative; /* samples whose weight is below zero */
 };
 
 /* Room is left for process and thread. */
@@ -163,8 +165,10 @@ static bool pprof_reader_add_stack(struct pprof_reader *reader, struct pprof_sta
 	double ticks =
 		(double)(int64_t)sample->values[reader->tables.weight] / reader->tables.per_tick;
 
-	if (!(ticks > 0)) /* the difference of two profiles has negative weights */
+	if (!(ticks > 0)) {
+		reader->n_negative += ticks < 0;
 		return true;
+	}
 	pprof_reader_add_owners(reader->builder->frames, sample);
 	return builder_add(reader->builder, sample->frames + sample->first,
 			   BUILDER_MAX_STACK - sample->first,
@@ -248,6 +252,9 @@ struct xtop_error *pprof_read(struct import_source *source, const struct import_
 	error = pprof_read_tables(reader, source, head);
 	if (!error)
 		error = pprof_read_samples(reader, source);
+	if (reader->n_negative) /* the difference of two profiles has some */
+		builder_note(builder, "%" PRIu64 " samples with a negative value are left out",
+			     reader->n_negative);
 	pprof_tables_deinit(&reader->tables);
 	free(reader);
 	return error;

@@ -305,6 +305,34 @@ static void check_heap(unsigned char default_type, const char *expected, uint64_
 	read_close(&read);
 }
 
+/* The difference of two profiles, as pprof -proto -diff_base writes it: what shrank is negative. */
+static void test_negative(void)
+{
+	static const unsigned char fields[] = {
+		0x0a, 4,  0x08, 1,    0x10, 2,                  /* sample_type */
+		0x12, 6,  0x0a, 1,    1,    0x12, 1,    7,      /* samples */
+		0x12, 15, 0x0a, 1,    2,    0x12, 10,           /*   -3 */
+		0xfd, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1,
+		0x22, 6,  0x08, 1, 0x22, 2, 0x08, 1, 0x22, 6, 0x08, 2, 0x22, 2, 0x08, 2,
+		0x2a, 4,  0x08, 1, 0x10, 3, 0x2a, 4, 0x08, 2, 0x10, 4,
+	};
+	static const char *const strings[] = { "", "objects", "count", "grew", "shrank" };
+	unsigned char bytes[512];
+	_cleanup_free_ char *again = NULL;
+	const char *said;
+	struct read read;
+
+	memcpy(bytes, fields, sizeof(fields));
+	read = read_bytes(bytes, sizeof(fields) + put_strings(bytes + sizeof(fields), strings,
+							      sizeof(strings) / sizeof(strings[0])));
+	again = read.snapshot ? folded_text(read.snapshot, false) : NULL;
+	check_string(again, "grew 7\n", "what grew is there");
+	said = read.import ? import_get_complaint(read.import) : NULL;
+	check_string(said ? said : "", "1 samples with a negative value are left out",
+		     "what shrank is counted");
+	read_close(&read);
+}
+
 /* Go's CPU profiles begin with the time, its heap profiles with the period's kind. */
 static void test_first_field(void)
 {
@@ -373,6 +401,7 @@ int main(void)
 	test_gzip();
 	test_pprof();
 	test_several_values();
+	test_negative();
 	test_first_field();
 	test_bounded();
 	return tap_done();
