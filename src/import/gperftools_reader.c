@@ -236,7 +236,7 @@ static bool gperf_push_addresses(struct gperf_reader *reader, const char *text)
 static const char *gperf_add_value(struct gperf_reader *reader, double count, double value)
 {
 	reader->builder->n_read++;
-	value = nearbyint(value); /* a fraction of a byte means nothing */
+	value = trunc(value); /* pprof has whole bytes, objects and nanoseconds */
 	if (!(value > 0))
 		return NULL;
 	if (!(value < GPERF_MAX_COUNT && count < GPERF_MAX_COUNT))
@@ -378,14 +378,24 @@ static struct xtop_error *gperf_begin_heap(struct gperf_reader *reader, const ch
 /* What the lines before the stacks of a contention profile say. */
 struct gperf_locks {
 	double cycles_a_second, period; /* one of PERIOD waits is in the file */
+	bool counts_waits;              /* a wait counts 1, whatever its time */
 };
 
 static struct xtop_error *gperf_begin_locks(struct gperf_reader *reader, struct gperf_locks *locks)
 {
-	if (reader->builder->wanted && strcmp(reader->builder->wanted, "delay") != 0)
-		return error_create("there is no value '%s', but delay", reader->builder->wanted);
-	*locks = (struct gperf_locks){ 1e9, 1 };
-	builder_set_value(reader->builder, "delay", "nanoseconds", 1);
+	struct builder *builder = reader->builder;
+	const char *wanted = builder->wanted;
+	bool counts_waits = wanted && !strcmp(wanted, "contentions");
+
+	if (wanted && !counts_waits && strcmp(wanted, "delay") != 0)
+		return error_create("there is no value '%s', but contentions, delay", wanted);
+	*locks = (struct gperf_locks){ 1e9, 1, counts_waits };
+	builder_offer_value(builder, "contentions", counts_waits);
+	builder_offer_value(builder, "delay", !counts_waits);
+	if (counts_waits)
+		builder_set_value(builder, "contentions", "count", 1);
+	else
+		builder_set_value(builder, "delay", "nanoseconds", 1);
 	return NULL;
 }
 
@@ -414,8 +424,10 @@ static const char *gperf_add_lock_line(struct gperf_reader *reader, struct gperf
 		return gperf_set_locks(locks, line) ? NULL : "no stack of waits";
 	if (!gperf_push_addresses(reader, line + end))
 		return "more functions than xtop reads";
-	return gperf_add_value(reader, waits * locks->period,
-			       cycles * locks->period * 1e9 / locks->cycles_a_second);
+	waits *= locks->period;
+	cycles *= locks->period;
+	return gperf_add_value(reader, waits,
+			       locks->counts_waits ? waits : cycles * 1e9 / locks->cycles_a_second);
 }
 
 /* --- text ------------------------------------------------------------------------------------- */
