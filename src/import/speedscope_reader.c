@@ -198,37 +198,59 @@ static struct xtop_error *speedscope_read_events(struct speedscope_reader *reade
 	return reader->n ? speedscope_refuse(i, "the end, but frames are still open") : NULL;
 }
 
+/*
+ * Puts what profile I of PROFILES is called into NAME: "main", "main (2)" if an earlier one has
+ * that name, "profile 3" if it has none. After as many as the screen offers, names stay as they
+ * are.
+ */
+static void speedscope_name(const json_t *profiles, size_t i, char name[BUILDER_VALUE_BYTES])
+{
+	const json_t *own = json_object_get(json_array_get(profiles, i), "name");
+	unsigned alike = 1;
+
+	if (!json_is_string(own)) {
+		snprintf(name, BUILDER_VALUE_BYTES, "profile %zu", i + 1);
+		return;
+	}
+	for (size_t j = 0; j < i && i < BUILDER_MAX_VALUES; j++)
+		alike += json_equal(own, json_object_get(json_array_get(profiles, j), "name"));
+	if (alike == 1)
+		snprintf(name, BUILDER_VALUE_BYTES, "%s", json_string_value(own));
+	else
+		snprintf(name, BUILDER_VALUE_BYTES, "%s (%u)", json_string_value(own), alike);
+}
+
 /* The profile that is asked for, or the one that speedscope shows. */
 static struct xtop_error *speedscope_choose(struct speedscope_reader *reader, const json_t *root)
 {
 	const json_t *profiles = json_object_get(root, "profiles");
-	const char *wanted = reader->builder->wanted, *name;
+	const char *wanted = reader->builder->wanted;
+	char name[BUILDER_VALUE_BYTES];
 	size_t n = json_array_size(profiles),
 	       at = (size_t)json_integer_value(json_object_get(root, "activeProfileIndex"));
 
 	for (size_t i = 0; wanted && i < n; i++) {
-		name = json_string_value(json_object_get(json_array_get(profiles, i), "name"));
-		if (name && !strcmp(name, wanted)) {
+		speedscope_name(profiles, i, name);
+		if (!strcmp(name, wanted)) {
 			at = i;
 			wanted = NULL;
 		}
 	}
 	at = at < n ? at : 0;
 	for (size_t i = 0; i < n; i++) {
-		name = json_string_value(json_object_get(json_array_get(profiles, i), "name"));
-		if (name)
-			builder_offer_value(reader->builder, name, i == at);
+		speedscope_name(profiles, i, name);
+		builder_offer_value(reader->builder, name, i == at);
 	}
 	reader->profile = json_array_get(profiles, at);
 	if (wanted)
 		return error_create("has no profile called '%s'", wanted);
 	if (!reader->profile)
 		return error_create("JSON, but not speedscope's: it has no profiles");
-	name = json_string_value(json_object_get(reader->profile, "name"));
+	speedscope_name(profiles, at, name);
 	reader->builder->several_values = n > 1;
 	if (n > 1)
 		builder_note(reader->builder, "%zu profiles are in the file; this is '%s'", n,
-			     name ? name : "");
+			     name);
 	builder_set_value(reader->builder, n > 1 ? name : "weight",
 			  json_string_value(json_object_get(reader->profile, "unit")), 1);
 	return NULL;

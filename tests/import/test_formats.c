@@ -187,12 +187,20 @@ static void test_speedscope(void)
 		"{\"type\": \"C\", \"frame\": 1, \"at\": 6}, {\"type\": \"C\", \"frame\": 0, \"at\": 9}]}],"
 		" \"activeProfileIndex\": 1,"
 		" \"shared\": {\"frames\": [{\"name\": \"f\"}, {\"name\": \"g\", \"file\": \"m\"}]}}";
+	/* Two have one name, the third has none. */
+	static const char alike[] =
+		"{\"profiles\": [{\"name\": \"a\", \"samples\": [[0]], \"weights\": [3]},"
+		"{\"name\": \"a\", \"samples\": [[0]], \"weights\": [4]},"
+		"{\"samples\": [[0]], \"weights\": [5]}], \"shared\": {\"frames\": [{\"name\": \"f\"}]}}";
 
 	check_kind("f", FRAME_KIND_FUNCTION);
 	check_kind("[pl] <main>", FRAME_KIND_USERLAND);
 	check_text(two, NULL, "speedscope", "f 5\nf;g 3\n");
 	check_text(two, "one", "speedscope", "[unknown] 10\nf 20\nf;g 5\n");
 	check_refused(two, "three", "no profile called 'three'");
+	check_text(alike, NULL, "speedscope", "f 3\n");
+	check_text(alike, "a (2)", "speedscope", "f 4\n");
+	check_text(alike, "profile 3", "speedscope", "f 5\n");
 	check_refused("{\"nodes\": []}", NULL, "not speedscope's");
 	check_refused("{\"profiles\": [{", NULL, "damaged in line 1 of JSON");
 	check_refused("{\"profiles\": [{\"samples\": [[3]]}], \"shared\": {\"frames\": []}}", NULL,
@@ -220,6 +228,8 @@ static void test_gperftools(void)
 		"     1:      512 [     4:     2000] @ 0x00001010 0x00002021\n"
 		"     2:      512 [     6:     3000] @ 0x00009000\n\nMAPPED_LIBRARIES:\n"
 		"00001000-00003000 r-xp 00000000 08:01 123  /usr/bin/prog\n";
+	static const char waits[] = "--- contention:\ncycles/second = 2000000000\n"
+				    "sampling period = 100\n  400  3 @ 0x10 0x21\n";
 	char bytes[512];
 	struct read read;
 
@@ -239,9 +249,12 @@ static void test_gperftools(void)
 	/* Half of the allocations of 512 bytes were met: 1 / (1 - exp(-512 / 738.66)) = 2. */
 	check_text("heap profile: 3: 1536 [3: 1536] @ heap_v2/738.66\n 3: 1536 [3: 1536] @ 0x10\n",
 		   NULL, "gperftools", "0xf 3072\n");
-	check_text("--- contention:\ncycles/second = 2000000000\nsampling period = 100\n"
-		   "  400  3 @ 0x10 0x21\n",
-		   NULL, "gperftools", "0x20;0xf 20000\n");
+	check_text(waits, NULL, "gperftools", "0x20;0xf 20000\n");
+	check_text(waits, "contentions", "gperftools", "0x20;0xf 300\n");
+	check_refused(waits, "cpu", "no value 'cpu', but contentions, delay");
+	/* 1.67 ns and 4.33 ns are whole nanoseconds, as pprof has them. */
+	check_text("--- contention:\ncycles/second = 3000000000\n 5 1 @ 0x10\n 13 1 @ 0x21\n", NULL,
+		   "gperftools", "0x20 4\n0xf 1\n");
 }
 
 int main(void)
