@@ -40,6 +40,8 @@ static const struct {
 	FOREIGN_BYTES("\0\0\0\0\3\0\0\0\1\0\0\0",
 		      "a profile of Java's: pprof -proto writes what xtop reads"),
 	FOREIGN_BYTES("BZh", "packed by bzip2: unpack it"),
+	FOREIGN_BYTES("SIMPLEPERF", "simpleperf's protobuf: its report_sample.py makes text of "
+				    "perf.data, which xtop reads"),
 	FOREIGN_BYTES("SQLite format 3\0", "a database of SQLite, no profile"),
 	FOREIGN_BYTES("# callgrind format", "callgrind's: " SPEEDSCOPE_EXPORTS),
 };
@@ -76,6 +78,8 @@ static const struct foreign_mark foreign_texts[] = {
 	{ "{", "\"traceEvents\"", "a trace of Chrome's: " SPEEDSCOPE_EXPORTS },
 	{ "PeriodType: ", NULL, "pprof's text: pprof -proto writes what xtop reads" },
 	{ "File: ", "\nType: ", "a report of pprof's: pprof -proto writes what xtop reads" },
+	{ "sample_type {", NULL, "a pprof file's fields as text: protoc --encode makes the file" },
+	{ "heap_v2/", NULL, "jemalloc's: jeprof --collapsed makes folded stacks of it" },
 	{ "goroutine profile: ", NULL, "text of Go's: fetch it without debug=1" },
 	{ "threadcreate profile: ", NULL, "text of Go's: fetch it without debug=1" },
 	{ "--- threadz", NULL, "a list of threads, no profile" },

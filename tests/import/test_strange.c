@@ -122,6 +122,11 @@ static void test_foreign(void)
 		      "stackcollapse-bpftrace.pl");
 	check_refused("@[\n    do_idle+5\n]: 3\n", "stackcollapse-bpftrace.pl");
 	check_refused("Sampling at 49 Hertz of all threads... Hit Ctrl-C to end.\n", "option -f");
+	check_refused("heap_v2/524288\n  t*: 3: 768 [0: 0]\n@ 0x10 0x20\n  t*: 3: 768 [0: 0]\n",
+		      "jeprof --collapsed");
+	check_refused("sample_type {\n  type: 1\n  unit: 2\n}\nsample {\n  location_id: 1\n",
+		      "protoc --encode");
+	check_refused("SIMPLEPERF\1", "simpleperf");
 	check_refused("BZh91AY&SY", "bzip2");
 	check_refused("Stack_31 log opened (PC)\n50002:START:31\n", "Papyrus");
 	check_refused("\177ELF and more", "no profile: -k");
