@@ -210,6 +210,23 @@ static void test_exits(void)
 	scene_close(&scene);
 }
 
+/* Another view was open meanwhile: there is room to say so on 80 columns, after many records, too. */
+static void test_stopped(void)
+{
+	struct snapshot *snapshot;
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	snapshot = fixture_snapshot(&scene.fixture, 2);
+	snapshot->run->exits = make_exits(&scene.fixture, 0);
+	snapshot->run->exits->tracing = false;
+	snapshot->run->exits->records = 1109541;
+	ui_show(scene.ui, snapshot);
+	scene_keys(&scene, 80, 24, "O");
+	screen_contains(&scene, 80, 24, "none lost · not traced now", true);
+	scene_close(&scene);
+}
+
 /* A filter leaves what functions that match cause. */
 static void test_filter(void)
 {
@@ -344,6 +361,7 @@ int main(void)
 	setenv("TZ", "UTC", 1);
 	test_takers();
 	test_exits();
+	test_stopped();
 	test_filter();
 	test_alone();
 	test_range();

@@ -469,10 +469,12 @@ static void exits_draw_summary(const struct view_exits *exits, const struct ui_m
 	else if (table->lost)
 		canvas_printf(canvas, row, at, STYLE_NOTICE, ", of what was seen · %s lost",
 			      format_count(table->lost, lost));
+	else if (table->tracing || model->is_range)
+		canvas_printf(canvas, row, at, STYLE_DIM, " · %s records, none lost",
+			      format_count(table->records, lost));
 	else
-		canvas_printf(canvas, row, at, STYLE_DIM, " · %s records, none lost%s",
-			      format_count(table->records, lost),
-			      table->tracing || model->is_range ? "" : " · not traced now");
+		canvas_put(canvas, row, at, canvas_columns(canvas) - at, STYLE_DIM,
+			   " · none lost · not traced now");
 }
 
 /* Draws how long all vCPUs waited, and who ran during the longest wait. */
