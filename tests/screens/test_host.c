@@ -98,6 +98,8 @@ static void make_times(struct exits_table *table)
 static struct exits_table *make_exits(struct fixture *fixture, uint64_t lost)
 {
 	struct exits_table *table = calloc(1, sizeof(*table));
+	const char *const reasons[] = { "[exit I/O port read 0xb008]", "[exit MSR write 0x80b]",
+					"[exit CPUID leaf 0xb]" };
 	const char *const functions[] = { "acpi_pm_read", "native_apic_msr_eoi", "deflate_slow" };
 
 	*table = (struct exits_table){
@@ -118,6 +120,7 @@ static struct exits_table *make_exits(struct fixture *fixture, uint64_t lost)
 	table->rows[1] = make_row(0x8200d, 0x80b, 1800, 2.4);
 	table->rows[2] = make_row(0x8200e, 0xb, 40, 21.9);
 	for (uint32_t i = 0; i < 3; i++) {
+		table->rows[i].frame = fixture_frame(fixture, reasons[i]);
 		table->causes[i] = (struct exits_cause){
 			.row = i,
 			.place.frame = fixture_frame(fixture, functions[i]),
@@ -227,7 +230,7 @@ static void test_stopped(void)
 	scene_close(&scene);
 }
 
-/* A filter leaves what functions that match cause. */
+/* A filter leaves what functions that match cause, or reasons that match. */
 static void test_filter(void)
 {
 	struct scene scene;
@@ -238,6 +241,9 @@ static void test_filter(void)
 	screen_contains(&scene, 80, 24, "CPUID leaf 0xb", true);
 	screen_contains(&scene, 80, 24, "I/O port read", false);
 	screen_contains(&scene, 80, 24, " 40 exits a second, 0.1 %", true);
+	scene_keys(&scene, 80, 24, "\\<C-u>port read<Enter>");
+	screen_contains(&scene, 80, 24, " 21,000 exits a second", true);
+	screen_contains(&scene, 80, 24, "CPUID leaf 0xb", false);
 	scene_close(&scene);
 }
 

@@ -3,8 +3,8 @@
  * Exits to Xen: the reasons by time, the longest first, each with the functions that cause it if
  * "+" has opened it; then how long the vCPUs waited from runnable to running, by vCPU, one with its
  * histogram if "+" has opened it, and the histogram of all these waits. A filter leaves the
- * functions that match, and reasons have what is left of their weight. Xen traces as long as this
- * view is open, or --exits was given.
+ * reasons, functions and processes that match, and reasons have what is left of their weight.
+ * Xen traces as long as this view is open, or --exits was given.
  */
 #include "config.h"
 
@@ -90,15 +90,20 @@ static uint64_t exits_place_key(const struct exits_place *place)
 	return (uint64_t)(place->frame + 1) << 20 ^ (uint64_t)place->process << 44;
 }
 
-/* Whether the filter leaves the function, or its process. */
-static bool exits_passes(const struct ui_model *model, const struct exits_place *place)
+/* Whether the filter leaves the exits of CAUSE: by their reason, function or process. */
+static bool exits_passes(const struct ui_model *model, const struct exits_cause *cause)
 {
 	const struct filter *filter = model->selection ? model->selection->filter : NULL;
+	const uint32_t names[] = { exits_of(model)->rows[cause->row].frame, cause->place.frame,
+				   cause->place.process };
+	uint8_t met = 0;
 
-	return !filter ||
-	       filter_passes(filter,
-			     filter_ask(filter, model->all->frames, place->frame) |
-				     filter_ask(filter, model->all->frames, place->process));
+	if (!filter)
+		return true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (names[i] < model->all->n_frames)
+			met |= filter_ask(filter, model->all->frames, names[i]);
+	return filter_passes(filter, met);
 }
 
 static void exits_add_up(struct exits_weight *sum, const struct exits_weight *weight)
@@ -119,7 +124,7 @@ static void exits_select(struct view_exits *exits, const struct ui_model *model)
 		struct exits_shown shown = { .reason = i, .first_cause = at };
 
 		for (; at < table->n_causes && table->causes[at].row == i; at++) {
-			if (!exits_passes(model, &table->causes[at].place))
+			if (!exits_passes(model, &table->causes[at]))
 				continue;
 			exits_add_up(&shown.live, &table->causes[at].live);
 			exits_add_up(&shown.total, &table->causes[at].total);
@@ -186,7 +191,7 @@ static void exits_add_reason(struct view_exits *exits, const struct ui_model *mo
 	if (!exits_is_open(exits, reason))
 		return;
 	for (size_t i = shown->first_cause; i < shown->first_cause + shown->n_causes; i++)
-		if (exits_passes(model, &table->causes[i].place))
+		if (exits_passes(model, &table->causes[i]))
 			rows_add(&exits->rows,
 				 (struct rows_row){ .kind = EXITS_FUNCTION,
 						    .index = i,
