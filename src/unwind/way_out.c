@@ -38,6 +38,8 @@
 #define WAY_EXIT_BYTES      7 /* length of mov and syscall */
 #define WAY_EXIT_BEFORE     4 /* instructions before mov, which set the exit status */
 #define WAY_PUSH_BYTES      6 /* length of push word(%rip) */
+#define WAY_LOAD_BYTES      7 /* length of mov word(%rip),%r11 */
+#define WAY_CALL_BYTES      5
 #define WAY_HLT             0xf4
 #define WAY_MAX_INSTRUCTION 15 /* most bytes of one: Intel SDM vol. 2, §2.3.11 */
 
@@ -453,6 +455,26 @@ static bool way_is_plt_head(struct way_out *way_out, uint64_t address)
 }
 
 /*
+ * Whether the call at ADDRESS is the jump of a stub, or of the head, of LLD's -z retpolineplt:
+ *
+ *	mov word(%rip),%r11; call 1f
+ *	1: mov %r11,(%rsp); ret
+ */
+static bool way_is_retpoline(struct way_out *way_out, uint64_t address)
+{
+	static const uint8_t load[] = { 0x4c, 0x8b, 0x1d },
+			     end[] = { 0x4c, 0x89, 0x1c, 0x24, 0xc3 };
+	uint8_t before[WAY_LOAD_BYTES], bytes[WAY_MAX_INSTRUCTION];
+	struct instruction call;
+
+	return way_read_before(way_out, address, before, sizeof(before)) == sizeof(before) &&
+	       memcmp(before, load, sizeof(load)) == 0 && way_decode(way_out, address, &call) &&
+	       call.flow == INSTRUCTION_CALL && call.length == WAY_CALL_BYTES &&
+	       way_read(way_out, call.target, bytes) >= sizeof(end) &&
+	       memcmp(bytes, end, sizeof(end)) == 0;
+}
+
+/*
  * Whether the jump at ADDRESS is a function: it begins where functions do, after one that has
  * ended, and a filler follows it at NEXT. qsort() of musl calls the comparison by such a function.
  */
@@ -488,12 +510,23 @@ static void way_leave(struct way_out *way_out, struct way *way, bool is_word, ui
 		way_jump(way_out, way, next);
 }
 
-/* Whether a stub, or the head, can have INSTRUCTION: they push and jump. */
+/* WAY is at a call that is a jump through a word. */
+static void way_leave_retpoline(struct way_out *way_out, struct way *way)
+{
+	struct way_value *sp = &way->state.regs[REG_SP];
+
+	if (way_is_plt_head(way_out, way->address - WAY_LOAD_BYTES))
+		*sp = way_add(*sp, 2 * WAY_WORD_BYTES);
+	way_return(way_out, &way->state, true);
+}
+
+/* Whether a stub, or the head, can have INSTRUCTION: they push, load %r11 and jump. */
 static bool way_is_of_stub(const struct instruction *instruction)
 {
 	return instruction->effect == EFFECT_PUSH || instruction->filler ||
 	       instruction->marks_target || instruction->flow == INSTRUCTION_JUMP ||
-	       instruction->flow == INSTRUCTION_INDIRECT;
+	       instruction->flow == INSTRUCTION_INDIRECT || instruction->flow == INSTRUCTION_CALL ||
+	       (instruction->effect == EFFECT_LOSE && instruction->lost == 1U << REG_R11);
 }
 
 /* Follows WAY up to a return, a call, or where it is not known how control goes on. */
@@ -511,6 +544,12 @@ static void way_follow(struct way_out *way_out, struct way *way)
 		case INSTRUCTION_NEXT:
 			break;
 		case INSTRUCTION_CALL:
+			if (way_is_retpoline(way_out, way->address)) {
+				way_leave_retpoline(way_out, way);
+				return;
+			}
+			if (way_out->stubs_only)
+				return;
 			way_note_call(&way->state);
 			way_apply(&way->state, &instruction);
 			if (!way_ends_at(way_out, next))
@@ -619,7 +658,9 @@ bool way_out_find(struct way_out *way_out, uint64_t address, bool called, bool a
 	for (unsigned i = 0; i < WAY_REGISTERS; i++)
 		if (!called || !(instruction_call_lost >> i & 1))
 			start.regs[i] = (struct way_value){ WAY_REGISTER, (uint8_t)i, 0 };
-	if (called)
+	if (called && way_is_retpoline(way_out, address - WAY_CALL_BYTES))
+		address -= WAY_CALL_BYTES; /* no way leaves the loop that the call returns to */
+	else if (called)
 		way_note_call(&start);
 	way_begin(way_out, address);
 	way_out->after_jumps = after_jumps;

@@ -185,6 +185,39 @@ static void test_plt(void)
 	check_rule_at(code, PLACE + 0x1b, 16, "a PLT stub's jump to the head");
 }
 
+/* The PLT of LLD's -z retpolineplt. What a call there returns to only waits. */
+static void test_retpoline_plt(void)
+{
+	const struct made_code code =
+		CODE(0xff, 0x35, 0, 0x20, 0, 0,       /* 1000: push word(%rip) */
+		     0x4c, 0x8b, 0x1d, 0, 0x20, 0, 0, /* 1006: mov word(%rip),%r11 */
+		     0xe8, 0x0e, 0, 0, 0,             /* 100d: call 1020 */
+		     0xf3, 0x90, 0x0f, 0xae, 0xe8,    /* 1012: pause; lfence */
+		     0xeb, 0xf9,                      /* 1017: jmp 1012 */
+		     0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc,
+		     0x4c, 0x89, 0x1c, 0x24, 0xc3,    /* 1020: mov %r11,(%rsp); ret */
+		     0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc,
+		     0x4c, 0x8b, 0x1d, 0, 0x20, 0, 0, /* 1030: mov word(%rip),%r11 */
+		     0xe8, 0xe4, 0xff, 0xff, 0xff,    /* 1037: call 1020 */
+		     0xe9, 0xd1, 0xff, 0xff, 0xff,    /* 103c: jmp 1012 */
+		     0x68, 0, 0, 0, 0,                /* 1041: push $0 */
+		     0xe9, 0xb5, 0xff, 0xff, 0xff);   /* 1046: jmp 1000 */
+	struct cfi_rule rule;
+	bool missing;
+
+	check_rule_at(code, PLACE, 16, "the head of a retpoline PLT");
+	check_rule_at(code, PLACE + 6, 24, "its load");
+	check_rule_at(code, PLACE + 0xd, 24, "its call");
+	check_rule_at(code, PLACE + 0x30, 8, "its stub");
+	check_rule_at(code, PLACE + 0x37, 8, "the stub's call");
+	check_rule_at(code, PLACE + 0x41, 8, "the stub's second way");
+	check_rule_at(code, PLACE + 0x46, 16, "the stub's jump to the head");
+	check(find(code, PLACE + 0x12, true, &rule, &missing) && rule.offset == 24,
+	      "where the head's call returns to");
+	check(find(code, PLACE + 0x3c, true, &rule, &missing) && rule.offset == 8,
+	      "where the stub's call returns to");
+}
+
 /* Ten fillers, then a stub and the head. Only what is near the head is a stub. */
 static void test_stub(void)
 {
@@ -357,6 +390,7 @@ int main(void)
 	test_jumps();
 	test_calls_without_return();
 	test_plt();
+	test_retpoline_plt();
 	test_stub();
 	test_lone_jump();
 	test_signal_return();
