@@ -2,7 +2,7 @@
 /*
  * Files of overlayfs; see overlay.h. Its inodes have no pages: the file is one of an upper file
  * system, if the container has written to it, or else one of a lower file system, the image's.
- * overlayfs is a module in most kernels, and the kernel's types lack its own. These words come after
+ * overlayfs is a module in most kernels, and the kernel's types lack its own. These words follow
  * the inode in its struct ovl_inode (Linux fs/overlayfs/ovl_entry.h):
  *
  *   up to 5.18   upper dentry, lower inode

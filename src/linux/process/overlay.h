@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Files of overlayfs, on which containers run: which inode has a file's pages. Resolver's thread. */
+/* Files of overlayfs, in which containers run: which inode has the pages. Resolver's thread. */
 #ifndef XTOP_PROCESS_OVERLAY_H
 #define XTOP_PROCESS_OVERLAY_H
 
