@@ -328,6 +328,26 @@ static bool hotspot_read_stub_name(const struct runtime_process *process, uint64
 	return true;
 }
 
+/*
+ * A class that is loaded where an unloaded one was may have all structures at the same addresses,
+ * even its name. A Symbol begins with its length and a random hash, and the last letters of a name
+ * tell most.
+ */
+static void hotspot_set_witnesses(const struct runtime_process *process,
+				  const struct hotspot_method *method, struct runtime_name *name)
+{
+	uint64_t symbol = hotspot_pointer(process, method->class, CLASS_NAME);
+	uint64_t body = hotspot_at(process, symbol, SYMBOL_BODY);
+	uint16_t length = hotspot_half(process, hotspot_at(process, symbol, SYMBOL_LENGTH));
+	uint16_t index =
+		hotspot_half(process, hotspot_at(process, method->description, CONST_NAME));
+
+	name->witnesses[0] = symbol;
+	name->witnesses[1] = length > WORD ? body + length - WORD : body;
+	name->witnesses[2] =
+		method->pool + hotspot_layout_of(process)->sizes[TYPE_POOL] + index * WORD;
+}
+
 static bool hotspot_read_name(const struct runtime_process *process,
 			      const struct runtime_frame *frame, struct runtime_name *name)
 {
@@ -346,6 +366,7 @@ static bool hotspot_read_name(const struct runtime_process *process,
 		return false;
 	hotspot_clean_class(class);
 	snprintf(name->function, sizeof(name->function), "%s.%s", class, function);
+	hotspot_set_witnesses(process, &method, name);
 	hotspot_read_file(process, &method, name);
 	name->line = hotspot_find_line(process, method.description, 0);
 	return true;

@@ -6,6 +6,8 @@
  */
 #include "config.h"
 
+#include <fcntl.h>
+
 #include "tests/language/told_native.h"
 #include "tests/support/shell.h"
 
@@ -81,6 +83,53 @@ static void check_busy(struct live_process *live, const char *version, const cha
 	printf("# %s: alpha %u, beta %u\n", version, seen.alpha, seen.beta);
 }
 
+/* The address of the last letters of the name of a class that NATIVE has; 0: there is none. */
+static uint64_t find_class_name(struct told_native *native)
+{
+	static struct runtime_frame found[RUNTIME_MAX_FRAMES];
+	struct runtime_name class;
+
+	told_native_read_lines(native); /* it prepares native->running */
+	for (unsigned i = 0; i < native->stack.n_frames; i++) {
+		struct runtime_native place = told_native_frame(native, i);
+
+		memset(&class, 0, sizeof(class));
+		if (native->program.counts[i] &&
+		    runtime_read_native(&native->running, &place, found, 1) == 1 &&
+		    runtime_read_name(&native->running, &found[0], &class) &&
+		    strstr(class.function, "Work."))
+			return class.witnesses[1];
+	}
+	return 0;
+}
+
+/* Another class may come to the place of one that was unloaded, with its name in the same place. */
+static void check_renamed(struct live_process *live, const char *version, const char *told)
+{
+	static struct told_native native;
+	pid_t thread = told_find_main_thread(live->pid);
+	char path[64], text[8192];
+	uint64_t name;
+	int fd;
+
+	(void)told;
+	told_native_init(&native, live);
+	told_native_look(&native, live, thread);
+	told_native_write(&native, "Work.", text, sizeof(text));
+	check(*text, "%s: the class has its name", version);
+	name = find_class_name(&native);
+	snprintf(path, sizeof(path), "/proc/%d/mem", live->pid);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	check(pwrite(fd, "Wurk", 4, (off_t)name) == 4, "%s: it gets another one", version);
+	close(fd);
+	told_native_look(&native, live, thread);
+	told_native_write(&native, "Work.", text, sizeof(text));
+	check_string(text, "", "the old name is not kept");
+	told_native_write(&native, "Wurk.", text, sizeof(text));
+	check(*text, "%s: the class has the new name", version);
+	told_native_deinit(&native);
+}
+
 static void check_version(const char *java)
 {
 	static char *const flags[] = { (char *)"-Xint", (char *)"-XX:TieredStopAtLevel=1",
@@ -104,6 +153,8 @@ static void check_version(const char *java)
 		snprintf(label, sizeof(label), "%s %s", java, flags[i]);
 		if (!told_check_program_by(check_told, argv, label))
 			return;
+		if (!i)
+			told_check_program_by(check_renamed, argv, label);
 		argv[8] = (char *)"busy";
 		argv[9] = i ? (char *)"2000" : (char *)"0"; /* a round is 600 calls of mix() */
 		told_check_program_by(check_busy, argv, label);
