@@ -28,8 +28,8 @@
 #define FRAME_SENDER  WORD
 #define MAX_ARGUMENTS (256 * WORD) /* a method has at most 255 */
 #define MAX_METHOD_BYTES                                                                           \
-	80 /* room for a method's name; the class's has the rest of RUNTIME_NAME_BYTES */
-#define STUB_TAG         1ULL /* mark in runtime_frame.code: a blob that is no method */
+	80            /* room for a method's name; the class's has the rest of RUNTIME_NAME_BYTES */
+#define STUB_TAG 1ULL /* mark in runtime_frame.code: a blob that is no method */
 
 enum { EXPORT_STRUCTS, EXPORT_TYPES };
 
@@ -376,11 +376,16 @@ static uint32_t hotspot_read_line(const struct runtime_process *process,
 				  const struct runtime_frame *frame)
 {
 	struct hotspot_method method;
+	uint64_t place = frame->position;
 
-	if (frame->code & STUB_TAG || frame->position == HOTSPOT_NO_PLACE ||
-	    !hotspot_read_method(process, frame->code, &method))
+	if (frame->code & STUB_TAG || !hotspot_read_method(process, frame->code, &method))
 		return 0;
-	return hotspot_find_line(process, method.description, (uint32_t)frame->position);
+	if (place > HOTSPOT_NO_PLACE)
+		place = hotspot_is_in_loop(process, place)
+				? hotspot_find_only_loop(process, method.description)
+				: HOTSPOT_NO_PLACE;
+	return place == HOTSPOT_NO_PLACE ? 0
+					 : hotspot_find_line(process, method.description, place);
 }
 
 static const char *const hotspot_loops[] = { NULL };

@@ -6,6 +6,7 @@
  *   hotspot_code.c     an address ─► the code that the machine has made there, and its methods
  *   hotspot.c          frames of the stack, and names of methods
  *   hotspot_lines.c    a place in a method's bytecode ─► its line
+ *   hotspot_bytecode.c a method's bytecode ─► its loop
  */
 #ifndef HOTSPOT_H
 #define HOTSPOT_H
@@ -101,7 +102,11 @@ bool hotspot_find_blob(const struct runtime_process *process, uint64_t address,
 /* Reads the blob at ADDRESS. */
 bool hotspot_read_blob(const struct runtime_process *process, uint64_t address,
 		       struct hotspot_blob *blob);
-#define HOTSPOT_NO_PLACE UINT32_MAX /* runtime_frame.position of a frame whose place is not known */
+/*
+ * runtime_frame.position is a place in the bytecode, HOTSPOT_NO_PLACE, or the address of the next
+ * instruction in a compiled method without any place.
+ */
+#define HOTSPOT_NO_PLACE UINT32_MAX
 
 /*
  * The methods of BLOB that run at ADDRESS, innermost first. ADDRESS is the next instruction if
@@ -110,6 +115,8 @@ bool hotspot_read_blob(const struct runtime_process *process, uint64_t address,
 size_t hotspot_read_scopes(const struct runtime_process *process, const struct hotspot_blob *blob,
 			   uint64_t address, bool interrupted, struct runtime_frame *frames,
 			   size_t capacity);
+/* Whether the compiled code at ADDRESS is in a loop. */
+bool hotspot_is_in_loop(const struct runtime_process *process, uint64_t address);
 /* Reads a number of 1 to 5 bytes. *AT becomes the offset after it. */
 uint32_t hotspot_read_number(const struct hotspot_layout *layout, const uint8_t *bytes, size_t n,
 			     size_t *at);
@@ -119,8 +126,19 @@ uint32_t hotspot_read_number(const struct hotspot_layout *layout, const uint8_t 
 /* The place of ADDRESS in the bytecode of DESCRIPTION. False: it is not in there. */
 bool hotspot_find_place(const struct runtime_process *process, uint64_t description,
 			uint64_t address, uint64_t *place);
+/* Copies the bytecode of DESCRIPTION. Returns its size; 0: it is not there, or has no room. */
+size_t hotspot_read_bytecode(const struct runtime_process *process, uint64_t description,
+			     uint8_t *bytes, size_t capacity);
 /* The line that has PLACE in the bytecode of DESCRIPTION; 0: not known. */
 uint32_t hotspot_find_line(const struct runtime_process *process, uint64_t description,
 			   uint64_t place);
+
+/* --- hotspot_bytecode.c ----------------------------------------------------------------------- */
+
+/*
+ * The place of the jump back to the loop's beginning, in a method that has one loop and calls
+ * nothing; otherwise HOTSPOT_NO_PLACE.
+ */
+uint64_t hotspot_find_only_loop(const struct runtime_process *process, uint64_t description);
 
 #endif

@@ -323,6 +323,29 @@ static bool hotspot_is_loop(const struct runtime_process *process, uint64_t addr
 	return is_loop;
 }
 
+bool hotspot_is_in_loop(const struct runtime_process *process, uint64_t address)
+{
+	uint8_t bytes[LOOP_READ_BYTES];
+	struct hotspot_blob blob;
+	size_t n = sizeof(bytes);
+
+	if (!process->decode || !hotspot_find_blob(process, address, &blob))
+		return false;
+	if (n > blob.end - address)
+		n = blob.end - address;
+	n = memory_read(process->memory, process->root, address, bytes, n);
+	for (size_t at = 0; at < n;) {
+		struct runtime_step step = process->decode(bytes + at, n - at, address + at);
+
+		if (!step.size_bytes)
+			return false;
+		if (step.jump >= blob.code && step.jump <= address)
+			return true;
+		at += step.size_bytes;
+	}
+	return false;
+}
+
 struct hotspot_scopes {
 	uint64_t pcs, pcs_end, records, methods;
 };
@@ -367,8 +390,7 @@ static bool hotspot_read_place(const struct runtime_process *process,
 	if (memory_read(process->memory, process->root, scopes->pcs + i * sizeof(words), words,
 			sizeof(words)) != sizeof(words))
 		return false;
-	*place = (struct hotspot_place){ (int32_t)words[0],
-					 (int32_t)words[1] < 0 ? 0 : words[1] };
+	*place = (struct hotspot_place){ (int32_t)words[0], (int32_t)words[1] < 0 ? 0 : words[1] };
 	return true;
 }
 
@@ -447,8 +469,8 @@ static size_t hotspot_read_record(const struct runtime_process *process,
 }
 
 /*
- * Keeps those of the N FRAMES that the record BEFORE has as well. The innermost one that is kept is
- * at no known place.
+ * Keeps those of the N FRAMES that the record BEFORE has as well. If these are not all, the
+ * innermost one that is kept is at no known place.
  */
 static size_t hotspot_keep_common(const struct runtime_process *process,
 				  const struct hotspot_scopes *scopes, uint32_t before,
@@ -464,8 +486,8 @@ static size_t hotspot_keep_common(const struct runtime_process *process,
 		common++;
 		is_same = frames[n - common].position == others[n_others - common].position;
 	}
-	if (!common)
-		return 0;
+	if (!common || common == n)
+		return common;
 	memmove(frames, frames + n - common, common * sizeof(*frames));
 	frames[0].position = HOTSPOT_NO_PLACE;
 	return common;
@@ -495,6 +517,8 @@ size_t hotspot_read_scopes(const struct runtime_process *process, const struct h
 	}
 	if (n && frames[n - 1].code == blob->method)
 		return n;
-	frames[0] = (struct runtime_frame){ .code = blob->method, .position = HOTSPOT_NO_PLACE };
+	frames[0] = (struct runtime_frame){ .code = blob->method,
+					    .position = !n && interrupted ? address
+									  : HOTSPOT_NO_PLACE };
 	return 1;
 }

@@ -38,6 +38,18 @@ bool hotspot_find_place(const struct runtime_process *process, uint64_t descript
 	return *place < hotspot_read_half(process, description, CONST_CODE_SIZE);
 }
 
+size_t hotspot_read_bytecode(const struct runtime_process *process, uint64_t description,
+			     uint8_t *bytes, size_t capacity)
+{
+	size_t n = hotspot_read_half(process, description, CONST_CODE_SIZE);
+
+	return n <= capacity && memory_read(process->memory, process->root,
+					    hotspot_find_bytecode(process, description), bytes,
+					    n) == n
+		       ? n
+		       : 0;
+}
+
 static int64_t hotspot_read_signed(const struct hotspot_layout *layout, const uint8_t *bytes,
 				   size_t n, size_t *at)
 {

@@ -3,6 +3,7 @@ libxtop_a_SOURCES += \
 	include/xtop/language/language.h \
 	src/language/hotspot.c \
 	src/language/hotspot.h \
+	src/language/hotspot_bytecode.c \
 	src/language/hotspot_code.c \
 	src/language/hotspot_layout.c \
 	src/language/hotspot_lines.c \

@@ -11,7 +11,8 @@
 #include "tests/language/told_native.h"
 #include "tests/support/shell.h"
 
-#define LOOKS 100
+#define LOOKS     100
+#define SPIN_LINE 24 /* the line of spin()'s loop, in Loops.java */
 #define OF_A_CLASS                                                                                 \
 	"." /* each method's name has it, and no code that the machine made for itself */
 
@@ -183,14 +184,53 @@ static void check_loops(struct live_process *live, const char *version, const ch
 	      right);
 }
 
+/* Compilers note no place at all in spin(), if it is not put into another method. */
+static void check_spin(struct live_process *live, const char *version, const char *told)
+{
+	static struct told_native native;
+	unsigned looks = 0, known = 0, wrong = 0;
+
+	(void)told;
+	told_native_init(&native, live);
+	runtimes_destroy(native.runtimes);
+	must(runtimes_create(native.frames, RUNTIMES_SHOW_LINES, &native.runtimes));
+	for (unsigned i = 0; i < LOOKS; i++, usleep(500)) {
+		const struct frame *frame;
+
+		if (!told_native_look(&native, live, told_find_main_thread(live->pid)) ||
+		    !native.program.n)
+			continue;
+		frame = frames_get(native.frames, native.program.frames[0].frame);
+		if (strcmp(frame->name, "[java] Loops.spin") != 0)
+			continue;
+		looks++;
+		known += frame->line_file == FRAME_LINE_KNOWN;
+		wrong += frame->line_file == FRAME_LINE_KNOWN && frame->line_address != SPIN_LINE;
+	}
+	told_native_deinit(&native);
+	check(looks >= LOOKS / 2, "%s: %u looks at the loop", version, looks);
+	check(known >= looks * 9 / 10, "%s: %u have its line", version, known);
+	check(!wrong, "%s: no other line", version);
+}
+
 static void check_collector(const char *java, const char *collector)
 {
 	char label[64];
 	char *const argv[] = { (char *)java, (char *)collector, (char *)"-cp",
 			       folder,       (char *)"Loops",   NULL };
+	char *const alone[] = { (char *)java,
+				(char *)collector,
+				(char *)"-XX:CompileCommand=quiet",
+				(char *)"-XX:CompileCommand=dontinline,Loops.spin",
+				(char *)"-XX:-TieredCompilation",
+				(char *)"-cp",
+				folder,
+				(char *)"Loops",
+				NULL };
 
 	snprintf(label, sizeof(label), "%s %s", java, collector);
 	told_check_program_by(check_loops, argv, label);
+	told_check_program_by(check_spin, alone, label);
 }
 
 int main(void)
