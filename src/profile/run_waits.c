@@ -16,7 +16,6 @@
  */
 #define RUN_WAITS_LATE_NS  200e6
 #define RUN_WAITS_LONG_NS  1e18 /* longer times are cut: they might not fit into a uint64_t */
-#define RUN_WAITS_PAUSE_NS 1e9  /* a longer pause is not a sample's */
 #define RUN_WAITS_BEGIN_NS 1e5  /* time in which all vCPUs of a guest are paused */
 #define RUN_WAITS_STOP_NS  2e7  /* a CPU that idles longer does not wait for a sample's end */
 #define RUN_WAITS_IDLE     0.1  /* a CPU that idled for a smaller part of a wait was not why */
@@ -71,7 +70,8 @@ static uint32_t run_waits_find_by(const struct run_waits_vcpu *vcpu,
  * The clocks of two CPUs may differ a little: a vCPU seems to run before it was runnable. A vCPU
  * that is paused, as each sample does, is offline meanwhile (Xen 4.17 xen/common/sched/core.c,
  * vcpu_sleep_nosync_locked(), vcpu_wake(), sched_switch_units()). That begins no wait, and ends
- * none: a vCPU that waited when it was paused waits on, as does one that is woken meanwhile.
+ * none: a vCPU that waited when it was paused waits on afterwards, as does one that is woken
+ * meanwhile. The pause itself is not waited.
  */
 static void run_waits_update(struct run_waits *waits, const struct run_change *change,
 			     double ns_per_cycle)
@@ -82,9 +82,8 @@ static void run_waits_update(struct run_waits *waits, const struct run_change *c
 
 	vcpu->runs_early = false;
 	vcpu->paused = 0;
-	if (paused && change->tsc > vcpu->offline &&
-	    (double)(change->tsc - vcpu->offline) * ns_per_cycle > RUN_WAITS_PAUSE_NS)
-		paused = change->tsc;
+	if (paused && change->tsc > vcpu->offline)
+		paused += change->tsc - vcpu->offline;
 	if (change->is == RUN_STATE_OFFLINE) {
 		vcpu->paused = change->was == RUN_STATE_BLOCKED ? change->tsc : vcpu->runnable;
 		vcpu->offline = change->tsc;

@@ -30,8 +30,9 @@ struct run_change {
 struct run_waits_vcpu {
 	struct exits_wakes wakes; /* the vCPU's waits; percentiles are left out */
 	struct time_histogram times;
-	uint64_t runnable; /* TSC when its wait began; 0: it does not wait, or no record said so */
-	uint64_t paused;   /* TSC since when a paused one waits; 0: it does not */
+	/* TSC when its wait began, later by pauses since; 0: it does not wait, or no record said so. */
+	uint64_t runnable;
+	uint64_t paused;   /* runnable of a paused one, or when it was paused; 0: it does not wait */
 	uint64_t offline;  /* TSC of its last pause */
 	bool was_paused;   /* the wait that lasts had a pause */
 	bool runs_early;   /* it runs, and no record has said yet that it was runnable */
