@@ -90,6 +90,7 @@ struct way_out {
 	struct way ways[WAY_MAX_WAYS];
 	unsigned n_ways;
 	uint64_t seen[WAY_SEEN];
+	uint16_t seen_slots[WAY_SEEN / 2]; /* places in `seen` that are not 0 */
 	unsigned n_seen, left_steps;
 	struct way_chunk chunks[WAY_CHUNKS];
 	bool missing, after_jumps, stubs_only;
@@ -410,7 +411,7 @@ static bool way_is_new(struct way_out *way_out, uint64_t address)
 	if (way_out->seen[i] || way_out->n_seen == WAY_SEEN / 2)
 		return false;
 	way_out->seen[i] = address;
-	way_out->n_seen++;
+	way_out->seen_slots[way_out->n_seen++] = (uint16_t)i;
 	return true;
 }
 
@@ -598,10 +599,11 @@ static bool way_take(struct way_out *way_out, struct way *way)
 static void way_begin(struct way_out *way_out, uint64_t address)
 {
 	way_chunk_of(way_out, address)->n = 0;
-	way_out->n_ways = way_out->n_seen = 0;
+	while (way_out->n_seen)
+		way_out->seen[way_out->seen_slots[--way_out->n_seen]] = 0;
+	way_out->n_ways = 0;
 	way_out->left_steps = way_out->stubs_only ? WAY_STUB_STEPS : WAY_MAX_STEPS;
 	way_out->missing = false;
-	memset(way_out->seen, 0, sizeof(way_out->seen));
 	memset(way_out->results, 0, sizeof(way_out->results));
 }
 
