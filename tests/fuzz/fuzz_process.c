@@ -10,6 +10,7 @@
 #include "linux/process/path.h"
 #include "linux/process/perf_map.h"
 #include "linux/process/processes.h"
+#include "linux/process/script.h"
 #include "xtop/elf/loads.h"
 
 #define MAX_VISITS    8       /* areas with a file that is read */
@@ -103,6 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	struct visit visit = { .guest = guest, .file.guest = &guest->linux_guest };
 	uint64_t mm, task, inode;
 	struct vmas_key key = { 0 };
+	char script[SCRIPT_NAME_BYTES];
 
 	mm = FUZZ_GUEST_BASE + fuzz_u16(&fuzz);
 	task = FUZZ_GUEST_BASE + fuzz_u16(&fuzz);
@@ -112,6 +114,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 	if (vmas_read_key(&guest->linux_guest, mm, &key))
 		fuzz_must(vmas_key_equal(&key, &key), "a key equals itself");
 	vmas_walk(&guest->linux_guest, mm, visit_area, &visit);
+	if (script_read(&guest->linux_guest, mm, script))
+		fuzz_must(memchr(script, 0, sizeof(script)) != NULL, "a script's name ends");
 	read_file(&visit, mm);
 	if (path_find_file(&guest->linux_guest, task, "/tmp/perf-1.map", &inode))
 		read_file(&visit, inode);

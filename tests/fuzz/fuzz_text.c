@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a guest calls a thing on its way to the screen: demangled, cleaned, drawn. Whatever comes
- * out must be valid UTF-8 without control characters and ';', checked here on its own.
+ * out must be valid UTF-8 without control characters and ';', checked here on its own. The name is
+ * a command line, too, and a message for a terminal of ASCII.
  */
 #include "config.h"
 
 #include "fuzz.h"
+#include "linux/process/script.h"
 #include "tests/support/canvas_text.h"
 #include "xtop/base/text.h"
 #include "xtop/profile/frames.h"
@@ -64,6 +66,32 @@ static void clean(struct fuzz *fuzz, const char *source, size_t size_bytes)
 	free(target);
 }
 
+/* The program in the command line LINE, which has no spare bytes. */
+static void find_script(const char *line, size_t size_bytes)
+{
+	char *copy = malloc(size_bytes ? size_bytes : 1), name[SCRIPT_NAME_BYTES];
+
+	if (!copy)
+		abort();
+	memcpy(copy, line, size_bytes);
+	if (script_find(copy, size_bytes, name))
+		fuzz_must(*name && memchr(name, '\0', sizeof(name)), "a script has a name, which ends");
+	free(copy);
+}
+
+static void make_ascii(const char *source, size_t size_bytes)
+{
+	char *copy = malloc(size_bytes + 1);
+
+	if (!copy)
+		abort();
+	text_clean(copy, size_bytes + 1, source, size_bytes);
+	text_to_ascii(copy);
+	for (const char *at = copy; *at; at++)
+		fuzz_must(*at >= ' ' && *at < 0x7f, "ASCII");
+	free(copy);
+}
+
 static void draw(const struct frame *frame)
 {
 	struct canvas *canvas = canvas_create(4, 40, false);
@@ -100,6 +128,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
 		abort();
 	memcpy(name, fuzz.at, name_bytes);
 	name[name_bytes] = '\0';
+	find_script(name, name_bytes);
+	make_ascii(name, name_bytes);
 	clean(&fuzz, name, name_bytes);
 	fuzz_succeed(frames_create(symbol_demangle, &frames));
 	frame = frames_get(frames,

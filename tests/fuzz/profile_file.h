@@ -6,8 +6,46 @@
 #include <math.h>
 
 #include "fuzz.h"
+#include "tests/fuzz/host.h"
+#include "tests/support/program.h"
+#include "xtop/import/code_names.h"
 #include "xtop/import/import.h"
+#include "xtop/supervise/host_files.h"
 #include "xtop/symbol/symbol.h"
+
+static void write_host_file(const char *path, const void *bytes, size_t size_bytes)
+{
+	FILE *file = fopen(path, "w");
+
+	fuzz_must(file && fwrite(bytes, size_bytes, 1, file) == 1 && !fclose(file), "dom0 has room");
+}
+
+/* The files of -k: a program, whose build-id has eight bytes of 1, and symbols of a kernel. */
+static const struct code_names *profile_names(void)
+{
+	static const char symbols[] = "0000000000001000 T early\nffffffff81000000 T start\n";
+	static char paths[2][64];
+	static struct code_names *names;
+	struct host_files files = { 0 };
+	struct program program;
+
+	if (names)
+		return names;
+	host_make();
+	strcpy(paths[0], host_path("/program"));
+	strcpy(paths[1], host_path("/vmlinux"));
+	program_make(&program, 0, "function", 1);
+	write_host_file(paths[0], &program, sizeof(program));
+	write_host_file(paths[1], symbols, sizeof(symbols) - 1);
+	fuzz_succeed(inputs_create(&files.inputs));
+	fuzz_succeed(code_names_create(&names));
+	for (unsigned i = 0; i < 2; i++) {
+		fuzz_succeed(inputs_add(files.inputs, paths[i]));
+		fuzz_succeed(code_names_add_file(names, &files, paths[i]));
+	}
+	inputs_destroy(files.inputs);
+	return names;
+}
 
 /* The tree adds up. */
 static inline void check_snapshot(const struct snapshot *snapshot)
@@ -44,8 +82,9 @@ static inline void read_profile_file(const char *head, const uint8_t *bytes, siz
 	if (!file || fseek(file, (long)taken, SEEK_SET))
 		abort();
 	fuzz_succeed(frames_create(symbol_demangle, &frames));
-	error = import_read(file, all, taken, &(struct import_settings){ .frames = frames },
-			    &import);
+	error = import_read(
+		file, all, taken,
+		&(struct import_settings){ .frames = frames, .names = profile_names() }, &import);
 	if (!error) {
 		fuzz_succeed(import_snapshot(import, &snapshot));
 		check_snapshot(snapshot);

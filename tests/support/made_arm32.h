@@ -7,6 +7,7 @@
 #define TESTS_MADE_ARM32_H
 
 #include "tests/support/made_i386.h"
+#include "xtop/base/limit.h"
 
 #define MADE_ARM_COMM    1920 /* offset in task_struct, as the next two */
 #define MADE_ARM_PID     1584
@@ -15,7 +16,7 @@
 #define MADE_ARM_CURR    1496	 /* offset of `curr` in struct rq */
 #define MADE_ARM_CURRENT (MADE_ARM_QUEUE + MADE_ARM_CURR)
 #define MADE_ARM_EXIDX   0x70000 /* unwind tables */
-#define MADE_ARM_ENTRIES 5000	 /* functions in the unwind tables */
+#define MADE_ARM_ENTRIES LIMIT(5000, 1000) /* functions in the unwind tables */
 
 /* Makes the kernel anew. */
 void made_arm32_begin(struct made_i386 *made);
