@@ -420,6 +420,24 @@ static void exits_add_runstate(const struct exits_batch *batch, const struct exi
 		exits->refused++;
 }
 
+/*
+ * The lost records may have ended an exit or a wait that had begun. The record has their number,
+ * the vCPU, and when the first one was lost (Xen 4.17 xen/common/trace.c, insert_lost_records()).
+ */
+static void exits_add_lost(const struct exits_batch *batch, const struct exits_record *record)
+{
+	struct exits *exits = batch->exits;
+	uint64_t end = record->tsc ? record->tsc : exits->newest;
+	uint64_t first = exits_read_address(record, 2, 2);
+
+	exits->lost += record->n ? record->words[0] : 1;
+	batch->cpu->is_out = false;
+	run_waits_add(&exits->waits,
+		      &(struct run_change){ .tsc = first && first < end ? first : end,
+					    .vcpu = UINT16_MAX,
+					    .lost_until = end });
+}
+
 static void exits_add_record(const struct exits_batch *batch, const struct exits_record *record)
 {
 	struct exits *exits = batch->exits;
@@ -440,14 +458,8 @@ static void exits_add_record(const struct exits_batch *batch, const struct exits
 		exits_add_handler(batch, record);
 	else if (record->event >> 12 == EVENT_PV >> 12)
 		exits_add_pv(batch, record);
-	if (event != EVENT_LOST)
-		return;
-	/* The lost records may have ended an exit or a wait that had begun. */
-	exits->lost += record->n ? record->words[0] : 1;
-	batch->cpu->is_out = false;
-	run_waits_add(&exits->waits,
-		      &(struct run_change){ .tsc = record->tsc ? record->tsc : exits->newest,
-					    .vcpu = UINT16_MAX });
+	if (event == EVENT_LOST)
+		exits_add_lost(batch, record);
 }
 
 /*

@@ -110,12 +110,21 @@ static void run_waits_update(struct run_waits *waits, const struct run_change *c
 	vcpu->runnable = 0;
 }
 
+/* A pause may have been in what was lost, or a wait's end: waits of that time are not known. */
 static void run_waits_forget(struct run_waits *waits)
 {
 	for (unsigned i = 0; i < waits->n_vcpus; i++) {
 		waits->vcpus[i].runnable = waits->vcpus[i].paused = 0;
 		waits->vcpus[i].runs_early = false;
 	}
+}
+
+/* Records up to TSC were lost. */
+static void run_waits_lose(struct run_waits *waits, uint64_t tsc)
+{
+	run_waits_forget(waits);
+	if (tsc > waits->lost_until)
+		waits->lost_until = tsc;
 }
 
 static int run_waits_compare(const void *pointer_a, const void *pointer_b)
@@ -137,8 +146,8 @@ static void run_waits_settle(struct run_waits *waits, uint64_t tsc, double ns_pe
 	qsort(waits->changes, waits->n, sizeof(*waits->changes), run_waits_compare);
 	for (; i < waits->n && waits->changes[i].tsc < tsc; i++)
 		if (waits->changes[i].vcpu == UINT16_MAX)
-			run_waits_forget(waits);
-		else
+			run_waits_lose(waits, waits->changes[i].lost_until);
+		else if (waits->changes[i].tsc >= waits->lost_until)
 			run_waits_update(waits, &waits->changes[i], ns_per_cycle);
 	waits->n -= i;
 	memmove(waits->changes, waits->changes + i, waits->n * sizeof(*waits->changes));
@@ -174,7 +183,7 @@ void run_waits_begin(struct run_waits *waits, double ns_per_cycle)
 {
 	run_waits_settle(waits, UINT64_MAX, ns_per_cycle);
 	run_waits_forget(waits);
-	waits->settled = 0;
+	waits->settled = waits->lost_until = 0;
 }
 
 void run_waits_reset(struct run_waits *waits)

@@ -18,19 +18,20 @@ enum run_state { RUN_STATE_RUNNING, RUN_STATE_RUNNABLE, RUN_STATE_BLOCKED, RUN_S
 
 struct run_change {
 	uint64_t tsc;
-	uint16_t vcpu;   /* UINT16_MAX: no vCPU; records before TSC were lost */
+	uint16_t vcpu;   /* UINT16_MAX: no vCPU; records from TSC to LOST_UNTIL were lost */
 	uint8_t was, is; /* enum run_state */
 	uint32_t by;     /* domid that ran on the CPU before; UINT32_MAX: not known */
 	/* If the CPU was idle before: since when, and the domid that ran earlier, or UINT32_MAX. */
 	uint64_t idle_since;
 	uint32_t by_earlier;
+	uint64_t lost_until;
 	uint32_t number; /* run_waits_add() sets it: changes of one time stay in this order */
 };
 
 struct run_waits_vcpu {
 	struct exits_wakes wakes; /* the vCPU's waits; percentiles are left out */
 	struct time_histogram times;
-	/* TSC when its wait began, later by pauses since; 0: it does not wait, or no record said so. */
+	/* TSC when its wait began, later by its pauses; 0: it does not wait, or none said so. */
 	uint64_t runnable;
 	uint64_t paused;   /* runnable of a paused one, or when it was paused; 0: it does not wait */
 	uint64_t offline;  /* TSC of its last pause */
@@ -43,6 +44,7 @@ struct run_waits {
 	size_t n, capacity;
 	uint32_t next_number;
 	uint64_t settled; /* TSC of the trace when changes were last evaluated */
+	uint64_t lost_until; /* TSC up to which records were lost: changes before say nothing */
 	unsigned n_vcpus;
 	struct run_waits_vcpu vcpus[GUEST_MAX_VCPUS];
 };

@@ -182,6 +182,35 @@ static void test_waits(void)
 	exits_destroy(exits);
 }
 
+/* Xen had no room for records from 100 us on: a pause may have been in a wait that has ended since. */
+static void test_lost_pause(void)
+{
+	struct exits *exits = make_exits(false);
+	struct exits_table *table;
+	uint64_t first;
+
+	begin();
+	put_runstate(GUEST, 0, 0, 1);
+	first = now + 100 * US;
+	now += 5000 * US;
+	put_runstate(GUEST, 0, 1, 0);
+	put_runstate(GUEST, 0, 0, 1);
+	now += 1 * US;
+	put(0x1f001, true, 4,
+	    (const uint32_t[]){ 9, 0, (uint32_t)first, (uint32_t)(first >> 32) });
+	now += 1 * US;
+	put_runstate(GUEST, 0, 1, 0);
+	put_runstate(GUEST, 0, 0, 1);
+	now += 7 * US;
+	put_runstate(GUEST, 0, 1, 0);
+	table = add_settled(exits, 0);
+	check(table->wakes[0].count == 1 && table->wakes[0].longest_ns == 7000,
+	      "%" PRIu64 " waits without loss, the longest took %" PRIu64 " ns",
+	      table->wakes[0].count, table->wakes[0].longest_ns);
+	exits_table_destroy(table);
+	exits_destroy(exits);
+}
+
 /* Adds run states of vCPU 0 as CPU's buffer has them: pairs of a time in us and "from to". */
 static void add_buffer(struct exits *exits, unsigned cpu, size_t n, const unsigned (*changes)[3])
 {
@@ -267,6 +296,7 @@ int main(void)
 	test_pauses();
 	test_paused_by();
 	test_idle_by();
+	test_lost_pause();
 	test_two_cpus();
 	test_many_changes();
 	return tap_done();
