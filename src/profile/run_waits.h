@@ -33,7 +33,7 @@ struct run_waits_vcpu {
 	struct time_histogram times;
 	/* TSC when its wait began, later by its pauses; 0: it does not wait, or none said so. */
 	uint64_t runnable;
-	uint64_t paused;   /* runnable of a paused one, or when it was paused; 0: it does not wait */
+	uint64_t paused;   /* RUNNABLE of a paused one, or TSC of the pause; 0: it does not wait */
 	uint64_t offline;  /* TSC of its last pause */
 	bool was_paused;   /* the wait that lasts had a pause */
 	bool runs_early;   /* it runs, and no record has said yet that it was runnable */
