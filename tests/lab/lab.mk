@@ -5,7 +5,7 @@ EXTRA_DIST += tests/lab/README tests/lab/lab tests/lab/packages tests/lab/image 
 	tests/lab/systemd-packages \
 	tests/lab/qemu tests/lab/boot tests/lab/setup tests/lab/dom0-init tests/lab/dom0-tests \
 	tests/lab/checks tests/lab/picture tests/lab/fleet tests/lab/store tests/lab/live tests/lab/log tests/lab/linux-checks tests/lab/steal tests/lab/upcall tests/lab/vcpus-numbers \
-	tests/lab/languages-checks tests/lab/phases-checks tests/lab/waits-checks tests/lab/locks-checks tests/lab/spinlock-checks tests/lab/lock-looks tests/lab/looks tests/lab/kernel-looks tests/lab/linux32-looks tests/lab/inside.h tests/lab/inside_chain.h tests/lab/inside_waits.h \
+	tests/lab/languages-checks tests/lab/phases-checks tests/lab/waits-checks tests/lab/locks-checks tests/lab/spinlock-checks tests/lab/exits-checks tests/lab/lock-looks tests/lab/looks tests/lab/kernel-looks tests/lab/linux32-looks tests/lab/inside.h tests/lab/inside_chain.h tests/lab/inside_waits.h \
 	tests/lab/views tests/lab/other_xen.c \
 	$(wildcard $(srcdir)/tests/lab/*.test $(srcdir)/tests/lab/*.awk) \
 	$(wildcard $(srcdir)/tests/guests/driver/*) \
