@@ -43,10 +43,12 @@ static struct host {
 	const char *obstacle;
 } host;
 
-static struct control *control;
-static struct attached_guest guest;
-static struct reattacher reattacher;
-static pthread_t thread;
+static struct {
+	struct control *control;
+	struct attached_guest guest;
+	struct reattacher reattacher;
+	pthread_t thread;
+} stage;
 
 static struct host seen(void)
 {
@@ -221,43 +223,44 @@ static void begin(struct reattach_settings settings)
 	host = (struct host){ .obstacle = "vmlinux" };
 	set_domain("web01", "u-web01", 5, 2);
 	open_guard();
-	must(control_create(&control));
-	control_set_state(control, SAMPLER_RUNNING);
-	guest = (struct attached_guest){ .info = host.domain, .started = true };
-	guest.process.end_fd = host.guard[0];
-	must(guest_open_memory(5, &guest.memory));
-	must(ring_create(sampler_ring_bytes(2, control_get_rate(control)), &guest.ring));
-	settings.control = control;
-	must(reattach_init(&reattacher, &settings, &guest));
-	if (pthread_create(&thread, NULL, run, &reattacher))
+	must(control_create(&stage.control));
+	control_set_state(stage.control, SAMPLER_RUNNING);
+	stage.guest = (struct attached_guest){ .info = host.domain, .started = true };
+	stage.guest.process.end_fd = host.guard[0];
+	must(guest_open_memory(5, &stage.guest.memory));
+	must(ring_create(sampler_ring_bytes(2, control_get_rate(stage.control)),
+			 &stage.guest.ring));
+	settings.control = stage.control;
+	must(reattach_init(&stage.reattacher, &settings, &stage.guest));
+	if (pthread_create(&stage.thread, NULL, run, &stage.reattacher))
 		abort();
 }
 
 static void join(void)
 {
-	reattach_quit(&reattacher);
-	pthread_join(thread, NULL);
+	reattach_quit(&stage.reattacher);
+	pthread_join(stage.thread, NULL);
 }
 
 static void end(const char *what)
 {
-	reattach_deinit(&reattacher);
-	memory_destroy(guest.memory);
-	ring_destroy(guest.ring);
-	if (guest.started)
-		close(guest.process.end_fd);
+	reattach_deinit(&stage.reattacher);
+	memory_destroy(stage.guest.memory);
+	ring_destroy(stage.guest.ring);
+	if (stage.guest.started)
+		close(stage.guest.process.end_fd);
 	check_u64(seen().n_memories, 0, what);
-	control_destroy(control);
+	control_destroy(stage.control);
 }
 
 static void guard_ends(enum sampler_state state, enum guest_end ending)
 {
 	struct sampler_counts counts;
 
-	control_get_counts(control, &counts);
+	control_get_counts(stage.control, &counts);
 	counts.ending = ending;
 	counts.state = state;
-	control_set_counts(control, &counts);
+	control_set_counts(stage.control, &counts);
 	close(seen().guard[1]);
 }
 
@@ -265,7 +268,7 @@ static enum sampler_state state(void)
 {
 	struct sampler_counts counts;
 
-	control_get_counts(control, &counts);
+	control_get_counts(stage.control, &counts);
 	return counts.state;
 }
 
@@ -282,7 +285,7 @@ static bool tells(const char *text)
 	struct guest_info info;
 
 	for (unsigned i = 0; i < WAIT_TRIES; i++) {
-		reattach_get_status(&reattacher, &info, note);
+		reattach_get_status(&stage.reattacher, &info, note);
 		if (strcmp(note, text) == 0 || (*text && strncmp(note, text, strlen(text)) == 0))
 			return true;
 		nap();
@@ -303,7 +306,7 @@ static void test_quits(void)
 {
 	begin((struct reattach_settings){ .name = "web01" });
 	join();
-	check(state() == SAMPLER_RUNNING && !seen().n_finds && guest.started,
+	check(state() == SAMPLER_RUNNING && !seen().n_finds && stage.guest.started,
 	      "told to quit: quits");
 	end("told to quit: memories left");
 }
@@ -311,9 +314,9 @@ static void test_quits(void)
 static void test_ended(enum sampler_state how, const char *what)
 {
 	begin((struct reattach_settings){ .name = "web01" });
-	control_set_message(control, "why");
+	control_set_message(stage.control, "why");
 	guard_ends(how, GUEST_END_UNKNOWN);
-	pthread_join(thread, NULL);
+	pthread_join(stage.thread, NULL);
 	check(state() == how && !seen().n_finds, "%s: stays so", what);
 	end(what);
 }
@@ -322,10 +325,10 @@ static void test_killed(void)
 {
 	begin((struct reattach_settings){ .name = "web01" });
 	guard_ends(SAMPLER_RUNNING, GUEST_END_UNKNOWN);
-	pthread_join(thread, NULL);
+	pthread_join(stage.thread, NULL);
 	check(state() == SAMPLER_FAILED &&
-		      strstr(control_get_message(control), "other processes were killed"),
-	      "nobody says how it ended: \"%s\"", control_get_message(control));
+		      strstr(control_get_message(stage.control), "other processes were killed"),
+	      "nobody says how it ended: \"%s\"", control_get_message(stage.control));
 	end("killed: memories left");
 }
 
@@ -346,12 +349,12 @@ static void test_reboot(void)
 	check(becomes(SAMPLER_RUNNING), "back: the guest is sampled");
 	check(tells("web01 is back as domain 7 after "),
 	      "back: the note says that the guest is back");
-	reattach_get_status(&reattacher, &info, note);
+	reattach_get_status(&stage.reattacher, &info, note);
 	check(info.domid == 7 && info.n_vcpus == 3, "back: main knows the new domain");
 	check(seen().started_domid == 7 && seen().os_domid == 7 && seen().resolver_vcpus == 3 &&
 		      seen().in_order && seen().resolver_ring,
 	      "back: all know");
-	check(!control_is_quitting(control), "back: the quit flag is taken back");
+	check(!control_is_quitting(stage.control), "back: the quit flag is taken back");
 	/* and again, with another UUID */
 	set_domain("", "", 0, 0);
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_UNKNOWN);
@@ -362,7 +365,7 @@ static void test_reboot(void)
 	check(tells("web01 is back as domain 9 after "),
 	      "found by name: the note says that the guest is back");
 	join();
-	check(state() == SAMPLER_RUNNING && guest.started && guest.info.domid == 9,
+	check(state() == SAMPLER_RUNNING && stage.guest.started && stage.guest.info.domid == 9,
 	      "found by name: a quit leaves the guest sampled");
 	end("reboot: memories left");
 }
@@ -407,13 +410,15 @@ static void test_larger(void)
 	size_t before_bytes;
 
 	begin((struct reattach_settings){ .name = "web01" });
-	before_bytes = ring_size_bytes(guest.ring);
+	before_bytes = ring_size_bytes(stage.guest.ring);
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_SUSPEND);
 	set_domain("web01", "u-web01", 6, GUEST_MAX_VCPUS);
 	check(becomes(SAMPLER_RUNNING), "more vCPUs: the guest is sampled");
 	join();
-	check(ring_size_bytes(guest.ring) > before_bytes && seen().resolver_ring == guest.ring &&
-		      ring_size_bytes(guest.ring) >= sampler_ring_bytes(GUEST_MAX_VCPUS, RATE_MIN_HZ),
+	check(ring_size_bytes(stage.guest.ring) > before_bytes &&
+		      seen().resolver_ring == stage.guest.ring &&
+		      ring_size_bytes(stage.guest.ring) >=
+			      sampler_ring_bytes(GUEST_MAX_VCPUS, RATE_MIN_HZ),
 	      "larger: a ring for %u vCPUs", GUEST_MAX_VCPUS);
 	end("larger: memories left");
 }
@@ -460,7 +465,7 @@ static void test_stays(void)
 {
 	begin((struct reattach_settings){ .name = "web01", .ends = true });
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_REBOOT);
-	pthread_join(thread, NULL);
+	pthread_join(stage.thread, NULL);
 	check(state() == SAMPLER_GUEST_GONE && !seen().n_finds && tells(""),
 	      "a recording is of one boot");
 	end("recording: memories left");
@@ -473,7 +478,7 @@ static void test_bounds(void)
 	begin((struct reattach_settings){ .name = "web01", .bound_ns = REATTACH_BOUND_NS });
 	set_domain("", "", 0, 0);
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_POWEROFF);
-	pthread_join(thread, NULL);
+	pthread_join(stage.thread, NULL);
 	check(state() == SAMPLER_GUEST_GONE && !seen().n_finds && tells("web01 has shut down"),
 	      "nobody waits for one that was shut down");
 	end("shut down: memories left");
@@ -483,7 +488,7 @@ static void test_bounds(void)
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_UNKNOWN);
 	check(tells("web01 is gone, waiting for its return"),
 	      "bound: the note says that the guest is awaited");
-	pthread_join(thread, NULL);
+	pthread_join(stage.thread, NULL);
 	check(state() == SAMPLER_GUEST_GONE && seen().n_finds >= 2,
 	      "bound: the reattacher looks several times");
 	check(clock_now_ns() - from_ns < REATTACH_BOUND_NS / 2, "bound: the wait ends");
@@ -497,10 +502,10 @@ static void test_broker_killed(void)
 	host.is_broken = true;
 	pthread_mutex_unlock(&lock);
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_REBOOT);
-	pthread_join(thread, NULL);
+	pthread_join(stage.thread, NULL);
 	check(state() == SAMPLER_FAILED &&
-		      strstr(control_get_message(control), "broker was killed"),
-	      "broker killed while the guest is away: \"%s\"", control_get_message(control));
+		      strstr(control_get_message(stage.control), "broker was killed"),
+	      "broker killed while the guest is away: \"%s\"", control_get_message(stage.control));
 	end("broker killed: memories left");
 }
 
@@ -510,21 +515,21 @@ static void test_hangs(void)
 	struct sampler_counts counts;
 
 	begin((struct reattach_settings){ .name = "web01" });
-	control_set_budget(control, 1);
+	control_set_budget(stage.control, 1);
 	for (unsigned i = 1; i <= RESTARTS_MAX; i++) {
 		guard_ends(SAMPLER_HUNG, GUEST_END_UNKNOWN);
 		check(becomes(SAMPLER_RUNNING) && seen().n_starts == i && seen().started_domid == 5,
 		      "hang %u: another guard", i);
 	}
 	guard_ends(SAMPLER_HUNG, GUEST_END_UNKNOWN);
-	pthread_join(thread, NULL);
-	control_get_counts(control, &counts);
-	check(state() == SAMPLER_FAILED && strstr(control_get_message(control), "hung"),
-	      "hangs again: \"%s\"", control_get_message(control));
+	pthread_join(stage.thread, NULL);
+	control_get_counts(stage.control, &counts);
+	check(state() == SAMPLER_FAILED && strstr(control_get_message(stage.control), "hung"),
+	      "hangs again: \"%s\"", control_get_message(stage.control));
 	check_u64(counts.restarts, RESTARTS_MAX, "hang: all allowed restarts were used");
 	end("hangs: memories left");
 	begin((struct reattach_settings){ .name = "web01" });
-	control_set_budget(control, 0.001);
+	control_set_budget(stage.control, 0.001);
 	guard_ends(SAMPLER_HUNG, GUEST_END_UNKNOWN);
 	for (unsigned i = 0; i < WAIT_TRIES && !seen().n_stops; i++)
 		nap();
@@ -544,10 +549,10 @@ static void test_other_build(void)
 {
 	begin((struct reattach_settings){ .name = "web01", .check = obstacle });
 	guard_ends(SAMPLER_GUEST_AWAY, GUEST_END_REBOOT);
-	pthread_join(thread, NULL);
-	check(state() == SAMPLER_FAILED && seen().n_stops == 2 && !guest.started &&
-		      strstr(control_get_message(control), "vmlinux is of another build"),
-	      "another build: \"%s\"", control_get_message(control));
+	pthread_join(stage.thread, NULL);
+	check(state() == SAMPLER_FAILED && seen().n_stops == 2 && !stage.guest.started &&
+		      strstr(control_get_message(stage.control), "vmlinux is of another build"),
+	      "another build: \"%s\"", control_get_message(stage.control));
 	end("another build: memories left");
 }
 

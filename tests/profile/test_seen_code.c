@@ -16,12 +16,14 @@
 #define CODE   0x400f00ULL /* f: the last 0x100 bytes of a page, and 0x100 of the next */
 #define CALLED 0x402000ULL
 
-static struct made_memory *made;
-static struct memory_root root;
-static struct frames *frames;
-static struct space *space;
-static struct names *names;
-static struct seen_code *seen;
+static struct {
+	struct made_memory *made;
+	struct memory_root root;
+	struct frames *frames;
+	struct space *space;
+	struct names *names;
+	struct seen_code *seen;
+} guest;
 
 static const uint8_t call[] = { 0xe8, 0xfb, 0x10, 0, 0 }; /* a call of CALLED, at CODE */
 
@@ -29,12 +31,12 @@ static void open_guest(uint64_t size_bytes)
 {
 	struct image *image;
 
-	made = made_create();
-	root = made_root(made);
-	must(frames_create(NULL, &frames));
-	must(space_create(&space));
-	must(names_create(frames, &names));
-	must(seen_code_create(&seen));
+	guest.made = made_create();
+	guest.root = made_root(guest.made);
+	must(frames_create(NULL, &guest.frames));
+	must(space_create(&guest.space));
+	must(names_create(guest.frames, &guest.names));
+	must(seen_code_create(&guest.seen));
 	must(image_create("program", &image));
 	must(symtab_create(&image->symtab));
 	must(symtab_add(image->symtab, &(struct symbol_definition){ .start = CODE,
@@ -48,25 +50,25 @@ static void open_guest(uint64_t size_bytes)
 								    .name = "g",
 								    .name_bytes = 1 }));
 	must(symtab_seal(image->symtab));
-	must(space_add(space, &(struct mapping){ .start = 0x400000,
-						 .end = 0x10000000,
-						 .image = image,
-						 .kind = MAPPING_CODE }));
+	must(space_add(guest.space, &(struct mapping){ .start = 0x400000,
+						       .end = 0x10000000,
+						       .image = image,
+						       .kind = MAPPING_CODE }));
 	image_unref(image);
 }
 
 static void close_guest(void)
 {
-	seen_code_destroy(seen);
-	names_destroy(names);
-	space_destroy(space);
-	frames_destroy(frames);
-	made_destroy(made);
+	seen_code_destroy(guest.seen);
+	names_destroy(guest.names);
+	space_destroy(guest.space);
+	frames_destroy(guest.frames);
+	made_destroy(guest.made);
 }
 
 static uint32_t frame_of(const char *name, uint64_t address)
 {
-	return frames_intern(frames, FRAME_KIND_USERLAND, name, "program", address);
+	return frames_intern(guest.frames, FRAME_KIND_USERLAND, name, "program", address);
 }
 
 static struct registers registers; /* the sampled vCPU's, as far as they tell how to decode */
@@ -74,24 +76,24 @@ static struct registers registers; /* the sampled vCPU's, as far as they tell ho
 static void sample(uint64_t time_ns, frame_t page)
 {
 	const struct seen_sample sample = { .frame = frame_of("f", CODE),
-					    .name = names_find(names, space, CODE + 8,
+					    .name = names_find(guest.names, guest.space, CODE + 8,
 							       FRAME_KIND_USERLAND, true, 1),
 					    .word_bytes = registers_word_bytes(&registers, true),
 					    .address = CODE + 8,
 					    .time_ns = time_ns,
-					    .memory = made_memory(made),
-					    .root = root,
+					    .memory = made_memory(guest.made),
+					    .root = guest.root,
 					    .page = page };
 
-	seen_code_add(seen, &sample);
+	seen_code_add(guest.seen, &sample);
 }
 
 static struct annotation *build(const char *name, uint64_t address, bool reads)
 {
 	struct annotation *annotation;
 
-	must(seen_code_build(seen, frame_of(name, address), frames, space,
-			     reads ? made_memory(made) : NULL, &annotation));
+	must(seen_code_build(guest.seen, frame_of(name, address), guest.frames, guest.space,
+			     reads ? made_memory(guest.made) : NULL, &annotation));
 	return annotation;
 }
 
@@ -100,7 +102,7 @@ static void test_reads(void)
 	struct annotation *annotation;
 
 	open_guest(0x200);
-	made_put(made, root, CODE, call, sizeof(call));
+	made_put(guest.made, guest.root, CODE, call, sizeof(call));
 	sample(SECOND, FRAME(0));
 	annotation = build("f", CODE, false);
 	check_u64(annotation->lack, ANNOTATION_HAS_CODE, "a sampled function has code");
@@ -114,8 +116,8 @@ static void test_reads(void)
 	      "the function's call has its target");
 	annotation_destroy(annotation);
 
-	made_put_u8(made, root, CODE + 0x100, 0xc3);
-	memory_refresh(made_memory(made));
+	made_put_u8(guest.made, guest.root, CODE + 0x100, 0xc3);
+	memory_refresh(made_memory(guest.made));
 	sample(SECOND + SECOND / 2, FRAME(0));
 	annotation = build("f", CODE, false);
 	check(annotation_is_missing(annotation, 0x100), "code is not read again at once");
@@ -126,14 +128,14 @@ static void test_reads(void)
 	      "code with a missing page is read again after a second");
 	annotation_destroy(annotation);
 
-	made_put_u8(made, root, CODE, 0x90);
-	memory_refresh(made_memory(made));
+	made_put_u8(guest.made, guest.root, CODE, 0x90);
+	memory_refresh(made_memory(guest.made));
 	sample(3 * SECOND + SEEN_CODE_AGE_NS, FRAME(0));
 	annotation = build("f", CODE, false);
 	check_u64(annotation->bytes[0], 0x90, "code that changed is seen later");
 	annotation_destroy(annotation);
-	made_unmap(made, root, CODE, 8);
-	memory_refresh(made_memory(made));
+	made_unmap(guest.made, guest.root, CODE, 8);
+	memory_refresh(made_memory(guest.made));
 	sample(5 * SECOND + 2 * SEEN_CODE_AGE_NS, FRAME(0));
 	annotation = build("f", CODE, false);
 	check(annotation->bytes[0] == 0x90 && !annotation_is_missing(annotation, 0),
@@ -148,13 +150,13 @@ static void test_stale(void)
 	struct annotation *annotation;
 
 	open_guest(0x200);
-	made_put(made, root, CODE, call, sizeof(call));
+	made_put(guest.made, guest.root, CODE, call, sizeof(call));
 	sample(SECOND, FRAME(12345));
 	annotation = build("f", CODE, false);
 	check_u64(annotation->lack, ANNOTATION_NOT_READ,
 		  "code on another page than the sample's is not read");
 	annotation_destroy(annotation);
-	sample(2 * SECOND, made_frame(made, root, CODE));
+	sample(2 * SECOND, made_frame(guest.made, guest.root, CODE));
 	annotation = build("f", CODE, false);
 	check_u64(annotation->lack, ANNOTATION_HAS_CODE, "code on the sample's page is read");
 	annotation_destroy(annotation);
@@ -167,8 +169,8 @@ static void test_called(void)
 	struct annotation *annotation;
 
 	open_guest(0x200);
-	made_put(made, root, CODE, call, sizeof(call));
-	made_put_u8(made, root, CALLED, 0xc3);
+	made_put(guest.made, guest.root, CODE, call, sizeof(call));
+	made_put_u8(guest.made, guest.root, CALLED, 0xc3);
 	sample(SECOND, FRAME(0));
 	annotation = build("g", CALLED, true);
 	check_u64(annotation->lack, ANNOTATION_NOT_READ,
@@ -183,12 +185,12 @@ static void test_called(void)
 	close_guest();
 
 	open_guest(0x200);
-	made_put(made, root, CODE, call, sizeof(call));
+	made_put(guest.made, guest.root, CODE, call, sizeof(call));
 	sample(SECOND, FRAME(0));
 	annotation_destroy(build("f", CODE, true));
-	made_put_u8(made, root, CODE, 0x90);
-	made_put_u8(made, root, CALLED, 0xc3);
-	memory_refresh(made_memory(made));
+	made_put_u8(guest.made, guest.root, CODE, 0x90);
+	made_put_u8(guest.made, guest.root, CALLED, 0xc3);
+	memory_refresh(made_memory(guest.made));
 	annotation = build("g", CALLED, true);
 	check_u64(annotation->lack, ANNOTATION_NOT_READ,
 		  "a called function is not read through changed page tables");
@@ -201,7 +203,7 @@ static void test_large(void)
 	struct annotation *annotation;
 
 	open_guest(8U << 20);
-	made_put(made, root, CODE, call, sizeof(call));
+	made_put(guest.made, guest.root, CODE, call, sizeof(call));
 	sample(SECOND, FRAME(0));
 	annotation = build("f", CODE, false);
 	check(annotation->n_bytes == ANNOTATION_MAX_BYTES && annotation->size_bytes == 8U << 20,
@@ -215,21 +217,21 @@ static void test_room(void)
 	struct annotation *annotation;
 
 	open_guest(0x200);
-	made_put(made, root, CODE, call, sizeof(call));
+	made_put(guest.made, guest.root, CODE, call, sizeof(call));
 	for (uint64_t i = 0; i < 3 * SEEN_CODE_MAX_FUNCTIONS; i++) {
 		char name[32];
 		struct seen_sample sample = { .name = &(struct name_answer){ 0 },
 					      .address = CODE,
 					      .time_ns = (i + 1) * SECOND / 100,
-					      .memory = made_memory(made),
-					      .root = root };
+					      .memory = made_memory(guest.made),
+					      .root = guest.root };
 
 		snprintf(name, sizeof(name), "f%" PRIu64, i);
 		sample.frame = frame_of(name, i);
-		seen_code_add(seen, &sample);
+		seen_code_add(guest.seen, &sample);
 	}
-	check(seen_code_memory_bytes(seen) < 8U << 20, "bounded: %zu bytes",
-	      seen_code_memory_bytes(seen));
+	check(seen_code_memory_bytes(guest.seen) < 8U << 20, "bounded: %zu bytes",
+	      seen_code_memory_bytes(guest.seen));
 	annotation = build("f0", 0, false);
 	check_u64(annotation->lack, ANNOTATION_NOT_READ, "the oldest functions make room");
 	annotation_destroy(annotation);
@@ -243,10 +245,10 @@ static void test_arm64(void)
 	struct annotation *annotation;
 
 	open_guest(0x200);
-	made_put(made, root, CODE, calls, sizeof(calls));
+	made_put(guest.made, guest.root, CODE, calls, sizeof(calls));
 	/* arm64's tables with pages of 4 KiB and addresses of 48 bits have this layout, too */
-	root = walk_root(&(struct registers){ .arch = ARCH_ARM64,
-					      .arm64 = { .tcr = 16, .ttbr0 = root.cr3 } });
+	guest.root = walk_root(&(struct registers){
+		.arch = ARCH_ARM64, .arm64 = { .tcr = 16, .ttbr0 = guest.root.cr3 } });
 	sample(SECOND, FRAME(0));
 	annotation = build("f", CODE, false);
 	check(annotation->lack == ANNOTATION_HAS_CODE && annotation->arch == ARCH_ARM64,
@@ -263,12 +265,12 @@ static void check_arm32(uint64_t pstate, uint64_t tcr, const char *what)
 	struct annotation *annotation;
 
 	open_guest(0x200);
-	made_put(made, root, CODE, call, sizeof(call));
+	made_put(guest.made, guest.root, CODE, call, sizeof(call));
 	registers = (struct registers){ .arch = ARCH_ARM64 };
 	registers.arm64.pstate = pstate;
 	registers.arm64.tcr = tcr;
-	registers.arm64.ttbr0 = root.cr3;
-	root = walk_root(&registers);
+	registers.arm64.ttbr0 = guest.root.cr3;
+	guest.root = walk_root(&registers);
 	sample(SECOND, FRAME(0));
 	annotation = build("f", CODE, false);
 	check(annotation->lack == ANNOTATION_ARM32 && !annotation->n_targets,
@@ -294,8 +296,8 @@ static void check_mode(struct registers as, unsigned n_calls, const char *what)
 
 	open_guest(0x200);
 	registers = as;
-	made_put(made, root, CODE, bytes, sizeof(bytes));
-	made_put(made, root, CALLED, bytes, sizeof(bytes));
+	made_put(guest.made, guest.root, CODE, bytes, sizeof(bytes));
+	made_put(guest.made, guest.root, CALLED, bytes, sizeof(bytes));
 	sample(SECOND, FRAME(0));
 	annotation = build("f", CODE, true);
 	check_u64(annotation->n_targets, n_calls, what);
@@ -325,7 +327,7 @@ static void test_mode_learned(void)
 	struct annotation *annotation;
 
 	open_guest(0x200);
-	made_put(made, root, CODE, call, sizeof(call));
+	made_put(guest.made, guest.root, CODE, call, sizeof(call));
 	sample(SECOND, FRAME(0));
 	registers.width = WIDTH_32_PAE;
 	sample(SECOND + SECOND / 100, FRAME(0));

@@ -20,25 +20,28 @@
 #define NODES       30
 #define N_WORDS     4
 
-static struct memory_guest *memory;
-static struct control *control;
-static struct copier copier;
-static uint64_t next_frame = 0x500;
+static struct {
+	struct memory_guest *memory;
+	struct control *control;
+	struct copier copier;
+	uint64_t next_frame;
+} guest = { .next_frame = 0x500 };
 static char record[SAMPLE_STACK_LIMIT_BYTES + 4096];
 
 static void add_pages(uint64_t address, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
-		memory_guest_page(memory, next_frame);
-		memory_guest_map(memory, memory->regs[0].cr3, address + i * GUEST_PAGE_SIZE,
-				 next_frame++);
+		memory_guest_page(guest.memory, guest.next_frame);
+		memory_guest_map(guest.memory, guest.memory->regs[0].cr3,
+				 address + i * GUEST_PAGE_SIZE, guest.next_frame++);
 	}
 }
 
 static void put(uint64_t address, uint64_t word)
 {
-	uint64_t entry = *memory_guest_entry(memory, memory->regs[0].cr3, 4, 1, address);
-	uint64_t *page = memory_guest_page(memory, entry >> 12);
+	uint64_t entry =
+		*memory_guest_entry(guest.memory, guest.memory->regs[0].cr3, 4, 1, address);
+	uint64_t *page = memory_guest_page(guest.memory, entry >> 12);
 
 	page[address % GUEST_PAGE_SIZE / 8] = word;
 }
@@ -72,7 +75,7 @@ static void make_list(void)
 static void make_guest(void)
 {
 	const struct linux_stacks stacks = {
-		.kernel_cr3 = memory->regs[0].cr3,
+		.kernel_cr3 = guest.memory->regs[0].cr3,
 		.current_per_cpu = 0x40,
 		.top_per_cpu = 0x48,
 		.stack_bytes = 0x4000,
@@ -83,24 +86,24 @@ static void make_guest(void)
 	add_pages(KERNEL_TASK, 1);
 	add_pages(USER, 2);
 	put(PER_CPU + 0x40, KERNEL_TASK);
-	memory->regs[0].gs_base = PER_CPU;
-	memory->regs[0].gs_base_kernel = PER_CPU;
-	memory->regs[0].rsp = USER + 0x100;
-	control_set_linux_stacks(control, &stacks);
-	copy_poll_stacks(&copier);
+	guest.memory->regs[0].gs_base = PER_CPU;
+	guest.memory->regs[0].gs_base_kernel = PER_CPU;
+	guest.memory->regs[0].rsp = USER + 0x100;
+	control_set_linux_stacks(guest.control, &stacks);
+	copy_poll_stacks(&guest.copier);
 }
 
 /* Copies the vCPU, and returns the words of its list; *N becomes their number. */
 static const uint64_t *copy_list(size_t *n, bool *missed)
 {
 	const struct sample_stack *piece = (const struct sample_stack *)(const void *)record;
-	struct registers regs = memory->regs[0];
+	struct registers regs = guest.memory->regs[0];
 	struct copied copied;
 
 	memset(record, 0xee, sizeof(record));
-	copy_prepare(&copier, &regs, true);
-	frame_cache_stop(copier.cache);
-	copy_vcpu(&copier, &regs, true, record, &copied);
+	copy_prepare(&guest.copier, &regs, true);
+	frame_cache_stop(guest.copier.cache);
+	copy_vcpu(&guest.copier, &regs, true, record, &copied);
 	*missed = copied.missed;
 	*n = 0;
 	for (unsigned i = 0; i < copied.n_stacks; i++, piece = sample_next_stack(piece))
@@ -167,17 +170,18 @@ int main(void)
 				       .words = { 8, 16, 32, recipe_after(40) },
 				       .shape = RECIPE_LIST };
 
-	memory = memory_guest_create(1);
-	error_destroy(control_create(&control));
-	copier = (struct copier){ .guest = &memory->guest.info, .control = control };
-	error_destroy(frame_cache_create(&memory->guest.mapper, 256, FRAME_CACHE_ROUND_NS,
-					 &copier.cache));
+	guest.memory = memory_guest_create(1);
+	error_destroy(control_create(&guest.control));
+	guest.copier =
+		(struct copier){ .guest = &guest.memory->guest.info, .control = guest.control };
+	error_destroy(frame_cache_create(&guest.memory->guest.mapper, 256, FRAME_CACHE_ROUND_NS,
+					 &guest.copier.cache));
 	make_guest();
 	make_list();
-	control_set_recipe(control, memory->regs[0].cr3, &recipe);
+	control_set_recipe(guest.control, guest.memory->regs[0].cr3, &recipe);
 	test_list();
-	frame_cache_destroy(copier.cache);
-	control_destroy(control);
-	memory_guest_destroy(memory);
+	frame_cache_destroy(guest.copier.cache);
+	control_destroy(guest.control);
+	memory_guest_destroy(guest.memory);
 	return tap_done();
 }

@@ -30,9 +30,11 @@
 static char folder[] = "/tmp/xtop-landlock-XXXXXX";
 static struct landlock_rights rights;
 static bool is_hidden; /* the kernel is as before 5.13 */
-static int tcp_port;
-static struct sockaddr_un abstract = { .sun_family = AF_UNIX };
-static socklen_t abstract_bytes;
+static struct {
+	int tcp_port;
+	struct sockaddr_un abstract;
+	socklen_t abstract_bytes;
+} listener = { .abstract = { .sun_family = AF_UNIX } };
 
 static int result(long value)
 {
@@ -107,7 +109,7 @@ static int listen_at_port(void)
 
 static int connect_to_port(void)
 {
-	struct sockaddr_in address = loopback(tcp_port);
+	struct sockaddr_in address = loopback(listener.tcp_port);
 
 	return result(connect(socket(AF_INET, SOCK_STREAM, 0), (struct sockaddr *)&address,
 			      sizeof(address)));
@@ -115,8 +117,8 @@ static int connect_to_port(void)
 
 static int connect_to_abstract(void)
 {
-	return result(connect(socket(AF_UNIX, SOCK_STREAM, 0), (struct sockaddr *)&abstract,
-			      abstract_bytes));
+	return result(connect(socket(AF_UNIX, SOCK_STREAM, 0),
+			      (struct sockaddr *)&listener.abstract, listener.abstract_bytes));
 }
 
 static int signal_parent(void)
@@ -208,15 +210,16 @@ static void start_servers(void)
 	socklen_t bytes = sizeof(address);
 	int tcp = socket(AF_INET, SOCK_STREAM, 0), local = socket(AF_UNIX, SOCK_STREAM, 0);
 
-	snprintf(abstract.sun_path + 1, sizeof(abstract.sun_path) - 1, "xtop-landlock-%d",
-		 (int)getpid());
-	abstract_bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
-				     strlen(abstract.sun_path + 1));
+	snprintf(listener.abstract.sun_path + 1, sizeof(listener.abstract.sun_path) - 1,
+		 "xtop-landlock-%d", (int)getpid());
+	listener.abstract_bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+					      strlen(listener.abstract.sun_path + 1));
 	if (bind(tcp, (struct sockaddr *)&address, bytes) || listen(tcp, 16) ||
 	    getsockname(tcp, (struct sockaddr *)&address, &bytes) ||
-	    bind(local, (struct sockaddr *)&abstract, abstract_bytes) || listen(local, 16))
+	    bind(local, (struct sockaddr *)&listener.abstract, listener.abstract_bytes) ||
+	    listen(local, 16))
 		abort();
-	tcp_port = ntohs(address.sin_port);
+	listener.tcp_port = ntohs(address.sin_port);
 }
 
 int main(void)

@@ -42,7 +42,10 @@ static struct {
 	atomic_bool went_on, late; /* late: late.folded is not opened yet */
 } * hung;
 
-static bool server_answers = true, opendir_fails, setresgid_fails;
+/* What the replaced functions do. */
+static struct {
+	bool server_answers, opendir_fails, setresgid_fails;
+} libc = { .server_answers = true };
 
 #ifdef SANITIZED
 static const bool is_sanitized = true; /* sanitizers replace functions themselves */
@@ -54,14 +57,14 @@ static const bool is_sanitized = false;
 
 DIR *opendir(const char *name)
 {
-	int fd = opendir_fails ? -1 : open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = libc.opendir_fails ? -1 : open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	return fd < 0 ? NULL : fdopendir(fd);
 }
 
 int setresgid(gid_t real, gid_t effective, gid_t saved)
 {
-	if (!setresgid_fails)
+	if (!libc.setresgid_fails)
 		return (int)syscall(SYS_setresgid, real, effective, saved);
 	errno = EPERM;
 	return -1;
@@ -77,7 +80,7 @@ int openat(int at, const char *name, int flags, ...)
 	va_end(arguments);
 	while (hung->late && strcmp(name, "late.folded") == 0)
 		usleep(1000);
-	if (server_answers)
+	if (libc.server_answers)
 		return (int)syscall(SYS_openat, at, name, flags, mode);
 	hung->warden = getppid();
 	hung->pid = getpid();
@@ -337,12 +340,13 @@ static void test_no_memory(void)
 static void test_no_rights(void)
 {
 	opener.n_files = 0;
-	opendir_fails = true;
-	check(fails("f.folded") && !there("f.folded"), "without a look at descriptors no file is made");
-	opendir_fails = false;
-	setresgid_fails = true;
+	libc.opendir_fails = true;
+	check(fails("f.folded") && !there("f.folded"),
+	      "without a look at descriptors no file is made");
+	libc.opendir_fails = false;
+	libc.setresgid_fails = true;
 	check(geteuid() || (fails("f.folded") && !there("f.folded")), "root makes no file");
-	setresgid_fails = false;
+	libc.setresgid_fails = false;
 	forks_left = 1;
 	check(fails("f.folded") && !there("f.folded"), "without a warden no file is made");
 	check(!starts(OPENER_CREATE, "f.folded"), "without a fork there is no child");
@@ -388,7 +392,7 @@ static void test_hung(bool broker_first)
 	if (broker == 0) {
 		close(ours[0]);
 		sockets[1] = ours[1];
-		server_answers = false;
+		libc.server_answers = false;
 		starts(OPENER_CREATE, "hung.folded");
 		for (;;)
 			pause();
@@ -416,7 +420,8 @@ int main(void)
 	unsetenv("SUDO_UID");
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	hung = mmap(NULL, sizeof(*hung), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (hung == MAP_FAILED || !mkdtemp(folder) || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
+	if (hung == MAP_FAILED || !mkdtemp(folder) ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
 		abort();
 	opener_init(&opener, export_endings);
 	if (geteuid() == 0 && chown(folder, opener.caller.uid, opener.caller.gid))

@@ -34,8 +34,10 @@ static struct guest_info info = {
  * another xtop that starts at this moment, and removes the file, or has it locked, so many times.
  * With is_replaced, a third xtop then makes a file of the same name.
  */
-static unsigned n_removed, n_locked;
-static bool is_replaced;
+static struct {
+	unsigned n_removed, n_locked;
+	bool is_replaced;
+} meanwhile;
 
 static void remove_file(void)
 {
@@ -43,7 +45,7 @@ static void remove_file(void)
 
 	snprintf(path, sizeof(path), "%s/%u.%s.%d", records, info.domid, info.uuid, getpid());
 	unlink(path);
-	if (is_replaced)
+	if (meanwhile.is_replaced)
 		close(open(path, O_WRONLY | O_CREAT | O_EXCL, 0600));
 }
 
@@ -53,13 +55,13 @@ int flock(int fd, int operation)
 
 	if (fstat(fd, &status) || !S_ISREG(status.st_mode)) /* the folder */
 		return (int)syscall(SYS_flock, fd, operation);
-	if (n_locked) {
-		n_locked--;
+	if (meanwhile.n_locked) {
+		meanwhile.n_locked--;
 		errno = EWOULDBLOCK;
 		return -1;
 	}
-	if (n_removed) {
-		n_removed--;
+	if (meanwhile.n_removed) {
+		meanwhile.n_removed--;
 		remove_file();
 	}
 	return (int)syscall(SYS_flock, fd, operation);
@@ -141,7 +143,7 @@ static void test_starts_together(void)
 {
 	struct pause_file file;
 
-	n_removed = 3;
+	meanwhile.n_removed = 3;
 	make_file(&file);
 	check(file.record && count_files(records) == 1,
 	      "a record that was removed before it was locked is made again");
@@ -149,17 +151,17 @@ static void test_starts_together(void)
 	check_u64(found.live, 1, "records that another xtop sees");
 	pause_file_remove(&file);
 	check_u64(count_files(records), 0, "records after the removal");
-	n_locked = 3;
+	meanwhile.n_locked = 3;
 	make_file(&file);
 	check(file.record && count_files(records) == 1,
 	      "a record that another xtop has locked is made again");
 	pause_file_remove(&file);
-	n_removed = 1000;
+	meanwhile.n_removed = 1000;
 	make_file(&file);
-	check(!file.record && file.fd < 0 && !file.path && n_removed > 900,
-	      "always removed: no record, after %u tries", 1000 - n_removed);
+	check(!file.record && file.fd < 0 && !file.path && meanwhile.n_removed > 900,
+	      "always removed: no record, after %u tries", 1000 - meanwhile.n_removed);
 	pause_file_remove(&file);
-	n_removed = 0;
+	meanwhile.n_removed = 0;
 }
 
 /* When the file is opened it is there. When it is locked, another file has its name. */
@@ -170,11 +172,12 @@ static void test_judged_meanwhile(void)
 	make_file(&file);
 	munmap(file.record, sizeof(*file.record));
 	close(file.fd);
-	n_removed = 1;
-	is_replaced = true;
+	meanwhile.n_removed = 1;
+	meanwhile.is_replaced = true;
 	look(0);
-	is_replaced = false;
-	check(!found.stale && count_files(records) == 1, "a new file of the same name is not removed");
+	meanwhile.is_replaced = false;
+	check(!found.stale && count_files(records) == 1,
+	      "a new file of the same name is not removed");
 	file = (struct pause_file){ .path = file.path, .fd = -1 };
 	pause_file_remove(&file);
 }
