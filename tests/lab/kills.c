@@ -68,17 +68,13 @@
 #define FROZEN_US         2000000 /* a freezer thaws before or after the rest of xtop has ended */
 #define MAX_VCPUS         4   /* tests/guests/tiny/tiny.h has the same limit */
 
-/* Each role is killed at each moment in turn, so the first two times in a stop. */
-enum moment {
+/* Each role is killed at each moment in turn, the first time in a stop. */
+static const enum moment {
 	IN_A_STOP,
-	IN_A_STOP_TOO,
 	SAMPLING,
-	SAMPLING_TOO,
-	SAMPLING_MORE,
-	SAMPLING_LONG,
 	STARTING,
-	N_MOMENTS
-};
+} moments[] = { IN_A_STOP, SAMPLING, STARTING, SAMPLING, IN_A_STOP, SAMPLING, SAMPLING };
+#define N_MOMENTS (sizeof(moments) / sizeof(moments[0]))
 
 /*
  * The process that is killed, or what is done to the sampler. A traced sampler is stopped by a
@@ -421,7 +417,7 @@ static void wait_for_moment(enum moment moment)
 {
 	if (moment != STARTING)
 		wait_for_stop();
-	if (moment > IN_A_STOP_TOO)
+	if (moment != IN_A_STOP)
 		nap_us(random() % (moment == STARTING ? START_US : MOMENT_US));
 }
 
@@ -539,7 +535,7 @@ int main(int argc, char **argv)
 	}
 	for (unsigned round = 0; round < n; round++) {
 		for (enum role role = 0; role < (round % RARE ? N_PROCESSES : N_ROLES); role++)
-			kill_one(role, tallies[role].kills % N_MOMENTS);
+			kill_one(role, moments[tallies[role].kills % N_MOMENTS]);
 		for (enum role role = 0; role < N_ROLES && round % PRINT_EVERY == PRINT_EVERY - 1;
 		     role++)
 			print_tally(role); /* there may be no time for all rounds */
