@@ -390,6 +390,7 @@ static struct xtop_error *gperf_begin_locks(struct gperf_reader *reader, struct 
 	if (wanted && !counts_waits && strcmp(wanted, "delay") != 0)
 		return error_create("there is no value '%s', but contentions, delay", wanted);
 	*locks = (struct gperf_locks){ 1e9, 1, counts_waits };
+	builder->several_values = true;
 	builder_offer_value(builder, "contentions", counts_waits);
 	builder_offer_value(builder, "delay", !counts_waits);
 	if (counts_waits)

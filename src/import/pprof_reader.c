@@ -253,7 +253,7 @@ struct xtop_error *pprof_read(struct import_source *source, const struct import_
 	if (!error)
 		error = pprof_read_samples(reader, source);
 	if (reader->n_negative) /* the difference of two profiles has some */
-		builder_note(builder, "%" PRIu64 " samples with a negative value are left out",
+		builder_note(builder, "samples with a negative value are left out: %" PRIu64,
 			     reader->n_negative);
 	pprof_tables_deinit(&reader->tables);
 	free(reader);

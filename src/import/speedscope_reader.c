@@ -220,6 +220,18 @@ static void speedscope_name(const json_t *profiles, size_t i, char name[BUILDER_
 		snprintf(name, BUILDER_VALUE_BYTES, "%s (%u)", json_string_value(own), alike);
 }
 
+/* The number of the first profile that calls itself NAME; N: there is none. */
+static size_t speedscope_find_own(const json_t *profiles, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++) {
+		const json_t *own = json_object_get(json_array_get(profiles, i), "name");
+
+		if (json_is_string(own) && !strcmp(json_string_value(own), name))
+			return i;
+	}
+	return n;
+}
+
 /* The profile that is asked for, or the one that speedscope shows. */
 static struct xtop_error *speedscope_choose(struct speedscope_reader *reader, const json_t *root)
 {
@@ -227,8 +239,13 @@ static struct xtop_error *speedscope_choose(struct speedscope_reader *reader, co
 	const char *wanted = reader->builder->wanted;
 	char name[BUILDER_VALUE_BYTES];
 	size_t n = json_array_size(profiles),
-	       at = (size_t)json_integer_value(json_object_get(root, "activeProfileIndex"));
+	       at = (size_t)json_integer_value(json_object_get(root, "activeProfileIndex")),
+	       found = wanted ? speedscope_find_own(profiles, n, wanted) : n;
 
+	if (found < n) {
+		at = found;
+		wanted = NULL;
+	}
 	for (size_t i = 0; wanted && i < n; i++) {
 		speedscope_name(profiles, i, name);
 		if (!strcmp(name, wanted)) {

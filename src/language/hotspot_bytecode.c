@@ -5,7 +5,8 @@
  * loops with some. If the bytecode has only one loop, the code's loops are copies of it.
  *
  * Instructions are those of the Java Virtual Machine Specification, chapter 6, and those that
- * HotSpot puts in their place (openjdk interpreter/bytecodes.hpp).
+ * HotSpot puts in their place (openjdk interpreter/bytecodes.hpp; jdk8u has had the same numbers since
+ * it has fast_zputfield).
  */
 #include "config.h"
 
@@ -16,7 +17,6 @@
 #define CODE_JSR       168
 #define CODE_IFNULL    198
 #define CODE_IFNONNULL 199
-#define CODE_LATER     212 /* after this one JDK 8 lacks one instruction: fast_zputfield */
 
 /* Bytes of instructions; 0: calls, switches and others that nobody reads here. */
 static const struct {
@@ -30,14 +30,10 @@ static const struct {
 	{ 231, 3 }, { 232, 1 }, { 233, 0 }, { 235, 3 }, { 236, 1 }, { 237, 2 }, { 255, 0 },
 };
 
-static unsigned bytecode_size(const struct hotspot_layout *layout, unsigned code)
+static unsigned bytecode_size(uint8_t code)
 {
 	unsigned i = 0;
 
-	if (code > CODE_LATER && layout->fields[CODE_CACHE_HEAPS] < 0)
-		code++; /* JDK 8 has one heap */
-	if (code > UINT8_MAX)
-		return 0;
 	while (code > sizes[i].last)
 		i++;
 	return sizes[i].bytes;
@@ -54,13 +50,12 @@ static bool bytecode_jumps_back(const uint8_t *bytes)
 
 uint64_t hotspot_find_only_loop(const struct runtime_process *process, uint64_t description)
 {
-	const struct hotspot_layout *layout = hotspot_layout_of(process);
 	uint64_t found = HOTSPOT_NO_PLACE;
 	uint8_t bytes[CODE_MAX_BYTES];
 	size_t n = hotspot_read_bytecode(process, description, bytes, sizeof(bytes));
 
 	for (size_t at = 0; at < n;) {
-		unsigned size = bytecode_size(layout, bytes[at]);
+		unsigned size = bytecode_size(bytes[at]);
 
 		if (!size || size > n - at)
 			return HOTSPOT_NO_PLACE;

@@ -337,7 +337,7 @@ bool hotspot_is_in_loop(const struct runtime_process *process, uint64_t address)
 	for (size_t at = 0; at < n;) {
 		struct runtime_step step = process->decode(bytes + at, n - at, address + at);
 
-		if (!step.size_bytes)
+		if (!step.size_bytes || step.call)
 			return false;
 		if (step.jump >= blob.code && step.jump <= address)
 			return true;
@@ -517,8 +517,8 @@ size_t hotspot_read_scopes(const struct runtime_process *process, const struct h
 	}
 	if (n && frames[n - 1].code == blob->method)
 		return n;
-	frames[0] = (struct runtime_frame){ .code = blob->method,
-					    .position = !n && interrupted ? address
-									  : HOTSPOT_NO_PLACE };
+	if (n || !interrupted || address < HOTSPOT_NO_PLACE)
+		address = HOTSPOT_NO_PLACE;
+	frames[0] = (struct runtime_frame){ .code = blob->method, .position = address };
 	return 1;
 }

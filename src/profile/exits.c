@@ -432,10 +432,11 @@ static void exits_add_lost(const struct exits_batch *batch, const struct exits_r
 
 	exits->lost += record->n ? record->words[0] : 1;
 	batch->cpu->is_out = false;
-	run_waits_add(&exits->waits,
-		      &(struct run_change){ .tsc = first && first < end ? first : end,
-					    .vcpu = UINT16_MAX,
-					    .lost_until = end });
+	if (!run_waits_add(&exits->waits,
+			   &(struct run_change){ .tsc = first && first < end ? first : end,
+						 .vcpu = UINT16_MAX,
+						 .lost_until = end }))
+		exits->refused++;
 }
 
 static void exits_add_record(const struct exits_batch *batch, const struct exits_record *record)

@@ -189,6 +189,7 @@ void run_waits_begin(struct run_waits *waits, double ns_per_cycle)
 void run_waits_reset(struct run_waits *waits)
 {
 	waits->n = 0;
+	waits->settled = waits->lost_until = 0;
 	memset(waits->vcpus, 0, sizeof(waits->vcpus));
 }
 

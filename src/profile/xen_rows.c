@@ -17,10 +17,13 @@ struct xen_function {
 	size_t n_reasons;
 };
 
-/* Weights of a reason for which one function exits, in ticks, all processes together. */
+/*
+ * Weights of a reason for which one function exits, in ticks, all processes together, and all
+ * reasons that have its name.
+ */
 struct xen_reason {
 	double live, ticks;
-	uint32_t row;
+	uint32_t frame; /* the name */
 	size_t next; /* number of the function's next reason, plus 1; 0: none */
 };
 
@@ -72,24 +75,31 @@ static void xen_rows_set_scales(struct xen_rows *rows, double half_life_ns)
 			   exits->live_span_ns;
 }
 
-/*
- * Adds CAUSE to its function. Causes are sorted by their reasons' rows: those of several processes
- * follow each other.
- */
+/* FUNCTION's reason that is called FRAME, which may be a new one. */
+static struct xen_reason *xen_rows_find_reason(struct xen_rows *rows, struct xen_function *function,
+					       uint32_t frame)
+{
+	size_t at = function->first_reason;
+
+	while (at && rows->reasons[at - 1].frame != frame)
+		at = rows->reasons[at - 1].next;
+	if (at)
+		return &rows->reasons[at - 1];
+	rows->reasons[rows->n_reasons++] =
+		(struct xen_reason){ .frame = frame, .next = function->first_reason };
+	function->first_reason = rows->n_reasons;
+	function->n_reasons++;
+	return &rows->reasons[rows->n_reasons - 1];
+}
+
 static void xen_rows_add_cause(struct xen_rows *rows, const struct exits_cause *cause)
 {
 	struct xen_function *function = xen_function_of(rows, cause->place.frame);
-	size_t first = function->first_reason;
-	struct xen_reason *reason = first ? &rows->reasons[first - 1] : NULL;
+	struct xen_reason *reason = xen_rows_find_reason(
+		rows, function, rows->snapshot->run->exits->rows[cause->row].frame);
 	double live = cause->live.ns * rows->live_scale;
 	double ticks = cause->total.ns * rows->ticks_scale;
 
-	if (!reason || reason->row != cause->row) {
-		reason = &rows->reasons[rows->n_reasons++];
-		*reason = (struct xen_reason){ .row = cause->row, .next = first };
-		function->first_reason = rows->n_reasons;
-		function->n_reasons++;
-	}
 	reason->live += live;
 	reason->ticks += ticks;
 	function->xen_live += live;
@@ -147,7 +157,7 @@ static void xen_rows_move(const struct xen_rows *rows, const struct xen_reason *
 	ticks = fmin(ticks, node->self_ticks);
 	n = n < node->self_total ? n : node->self_total;
 	*row = (struct snapshot_node){
-		.frame = rows->snapshot->run->exits->rows[reason->row].frame,
+		.frame = reason->frame,
 		.depth = node->depth + 2,
 		.self_live = live,
 		.children_live = live,

@@ -27,7 +27,7 @@
 #define WAY_MAX_SLOTS       8    /* stack words that a way has written and may read again */
 #define WAY_MAX_WAYS        128  /* ways that wait to be followed */
 #define WAY_MAX_STEPS       LIMIT(2000, 64) /* most instructions of all ways together */
-#define WAY_STUB_STEPS      8 /* most of a stub: endbr64, push, jump and the head, with fillers */
+#define WAY_STUB_STEPS      8 /* most of a stub: endbr64, push, jump, the head, with fillers or a load and a call */
 /* Slots for addresses that ways passed. Half of them stay free. */
 #define WAY_SEEN            LIMIT(4096, 256)
 #define WAY_MAX_CALLS       1024 /* calls that a way passes at most */
@@ -456,7 +456,8 @@ static bool way_is_plt_head(struct way_out *way_out, uint64_t address)
 }
 
 /*
- * Whether the call at ADDRESS is the jump of a stub, or of the head, of LLD's -z retpolineplt:
+ * Whether the call at ADDRESS is the jump of a stub, or of the head, of LLD's -z retpolineplt. With
+ * -z now its head has another shape.
  *
  *	mov word(%rip),%r11; call 1f
  *	1: mov %r11,(%rsp); ret
@@ -660,12 +661,12 @@ bool way_out_find(struct way_out *way_out, uint64_t address, bool called, bool a
 	for (unsigned i = 0; i < WAY_REGISTERS; i++)
 		if (!called || !(instruction_call_lost >> i & 1))
 			start.regs[i] = (struct way_value){ WAY_REGISTER, (uint8_t)i, 0 };
+	way_begin(way_out, address);
+	way_out->after_jumps = after_jumps;
 	if (called && way_is_retpoline(way_out, address - WAY_CALL_BYTES))
 		address -= WAY_CALL_BYTES; /* no way leaves the loop that the call returns to */
 	else if (called)
 		way_note_call(&start);
-	way_begin(way_out, address);
-	way_out->after_jumps = after_jumps;
 	if (way_is_signal_return(way_out, address)) {
 		*rule = (struct cfi_rule){ .kind = RULE_SIGNAL_RETURN };
 		*missing = false;

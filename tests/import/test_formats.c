@@ -192,6 +192,11 @@ static void test_speedscope(void)
 		"{\"profiles\": [{\"name\": \"a\", \"samples\": [[0]], \"weights\": [3]},"
 		"{\"name\": \"a\", \"samples\": [[0]], \"weights\": [4]},"
 		"{\"samples\": [[0]], \"weights\": [5]}], \"shared\": {\"frames\": [{\"name\": \"f\"}]}}";
+	static const char own[] =
+		"{\"profiles\": [{\"name\": \"a\", \"samples\": [[0]], \"weights\": [3]},"
+		"{\"name\": \"a\", \"samples\": [[0]], \"weights\": [4]},"
+		"{\"name\": \"a (2)\", \"samples\": [[0]], \"weights\": [6]}],"
+		" \"shared\": {\"frames\": [{\"name\": \"f\"}]}}";
 
 	check_kind("f", FRAME_KIND_FUNCTION);
 	check_kind("[pl] <main>", FRAME_KIND_USERLAND);
@@ -201,6 +206,7 @@ static void test_speedscope(void)
 	check_text(alike, NULL, "speedscope", "f 3\n");
 	check_text(alike, "a (2)", "speedscope", "f 4\n");
 	check_text(alike, "profile 3", "speedscope", "f 5\n");
+	check_text(own, "a (2)", "speedscope", "f 6\n");
 	check_refused("{\"nodes\": []}", NULL, "not speedscope's");
 	check_refused("{\"profiles\": [{", NULL, "damaged in line 1 of JSON");
 	check_refused("{\"profiles\": [{\"samples\": [[3]]}], \"shared\": {\"frames\": []}}", NULL,

@@ -328,7 +328,7 @@ static void test_negative(void)
 	again = read.snapshot ? folded_text(read.snapshot, false) : NULL;
 	check_string(again, "grew 7\n", "what grew is there");
 	said = read.import ? import_get_complaint(read.import) : NULL;
-	check_string(said ? said : "", "1 samples with a negative value are left out",
+	check_string(said ? said : "", "samples with a negative value are left out: 1",
 		     "what shrank is counted");
 	read_close(&read);
 }

@@ -135,6 +135,7 @@ int main(void)
 			      "beta 20|beta;alpha 30|beta;alpha;[xen];[exit CPUID] 8|"
 			      "beta;alpha;[xen];[exit HLT] 2|";
 	struct snapshot *snapshot;
+	uint32_t other;
 
 	must(frames_create(NULL, &frames));
 	ids.alpha = frames_intern(frames, FRAME_KIND_KERNEL, "alpha", "tiny", 1);
@@ -151,6 +152,14 @@ int main(void)
 	check(fabs(snapshot->run->exits->xen_ticks - 25) < 1e-6, "the header's sum is %g ticks",
 	      snapshot->run->exits->xen_ticks);
 	snapshot_destroy(snapshot);
+
+	other = ids.exits[1];
+	ids.exits[1] = ids.exits[0];
+	snapshot = make((double)SPAN_NS, 0.25e9, 100);
+	check_u64(count_nodes(snapshot, ids.exits[0]), 2,
+		  "two reasons of one name have one row below each of two chains");
+	snapshot_destroy(snapshot);
+	ids.exits[1] = other;
 
 	snapshot = make((double)SPAN_NS / 2, 0.125e9, 100);
 	check_rows(snapshot, quarter, "Xen was traced for half of the time");

@@ -9,8 +9,8 @@
  *   up to 6.4    upper dentry, layer, lower dentry
  *   from 6.5     upper dentry, ovl_entry: { number of layers, layer, lower dentry, ... }
  *
- * The inode that is found must have the size and the times that overlayfs has copied from it, in
- * another file system (ovl_copyattr(), fs/overlayfs/util.c).
+ * The inode that is found must have the size and the time of the last change that overlayfs has
+ * copied from it, in another file system (ovl_copyattr(), fs/overlayfs/util.c).
  */
 #include "config.h"
 

@@ -23,7 +23,7 @@ $(linux32_configs): $(srcdir)/$(linux32_dir)/linux32.cfg.in $(srcdir)/$(linux32_
 	mv $@.new $@
 
 # Another guest with one program, which exits to Xen. The build makes its initramfs, as it has no modules.
-exits32_configs = $(linux32_dir)/exits32-pvh.cfg $(linux32_dir)/exits32-hvm.cfg
+exits32_config = $(linux32_dir)/exits32-pvh.cfg
 
 $(linux32_dir)/exits32: $(linux32_dir)/exits32.c $(linux32_dir)/program.h
 	$(AM_V_GEN)$(MKDIR_P) $(linux32_dir) && $(CC) -std=gnu11 -m32 -O2 -Wall -Wextra -ffreestanding -fno-pic \
@@ -34,14 +34,14 @@ $(linux32_dir)/exits32: $(linux32_dir)/exits32.c $(linux32_dir)/program.h
 $(linux32_dir)/exits32.initrd: $(linux32_dir)/exits32 $(srcdir)/$(linux32_dir)/initrd
 	$(AM_V_GEN)$(srcdir)/$(linux32_dir)/initrd init=$(linux32_dir)/exits32 >$@.new && mv $@.new $@
 
-$(exits32_configs): $(linux32_configs)
-	$(AM_V_GEN)from=`echo $@ | sed s/exits32-/linux32-/`; \
-	sed -e 's/^# ready: .*/# ready: exits32: on/' -e 's/^# needs: .*/# needs: kernel-686-pae/' -e '/^# A Linux/d' \
+$(exits32_config): $(linux32_dir)/linux32-pvh.cfg
+	$(AM_V_GEN)sed -e 's/^# ready: .*/# ready: exits32: on/' -e 's/^# needs: .*/# needs: kernel-686-pae/' -e '/^# A Linux/d' \
 		-e 's/^name = "linux32/name = "exits32/' \
-		-e "s|^ramdisk = .*|ramdisk = \"$(abs_builddir)/$(linux32_dir)/exits32.initrd\"|" $$from >$@.new && \
+		-e "s|^ramdisk = .*|ramdisk = \"$(abs_builddir)/$(linux32_dir)/exits32.initrd\"|" \
+		$(linux32_dir)/linux32-pvh.cfg >$@.new && \
 	mv $@.new $@
 
-exits32_files = $(exits32_configs) $(linux32_dir)/exits32 $(linux32_dir)/exits32.initrd
+exits32_files = $(exits32_config) $(linux32_dir)/exits32 $(linux32_dir)/exits32.initrd
 noinst_DATA += $(linux32_configs) $(exits32_files)
 CLEANFILES += $(linux32_configs) $(exits32_files)
 EXTRA_DIST += $(linux32_dir)/exits32.c $(linux32_dir)/linux32.c $(linux32_dir)/cfi32.c $(linux32_dir)/program.h \
