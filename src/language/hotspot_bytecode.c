@@ -5,8 +5,8 @@
  * loops with some. If the bytecode has only one loop, the code's loops are copies of it.
  *
  * Instructions are those of the Java Virtual Machine Specification, chapter 6, and those that
- * HotSpot puts in their place (openjdk interpreter/bytecodes.hpp; jdk8u has had the same numbers since
- * it has fast_zputfield).
+ * HotSpot puts in their place (openjdk interpreter/bytecodes.hpp; jdk8u's have the same numbers
+ * since fast_zputfield came in).
  */
 #include "config.h"
 

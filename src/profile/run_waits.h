@@ -31,7 +31,7 @@ struct run_change {
 struct run_waits_vcpu {
 	struct exits_wakes wakes; /* the vCPU's waits; percentiles are left out */
 	struct time_histogram times;
-	/* TSC when its wait began, later by its pauses; 0: it does not wait, or no record said so. */
+	/* TSC when its wait began, later by its pauses; 0: no wait, or no record has said so. */
 	uint64_t runnable;
 	uint64_t paused;   /* RUNNABLE of a paused one, or TSC of the pause; 0: it does not wait */
 	uint64_t offline;  /* TSC of its last pause */
