@@ -27,7 +27,7 @@
 #define WAY_MAX_SLOTS       8    /* stack words that a way has written and may read again */
 #define WAY_MAX_WAYS        128  /* ways that wait to be followed */
 #define WAY_MAX_STEPS       LIMIT(2000, 64) /* most instructions of all ways together */
-#define WAY_STUB_STEPS      8 /* most of a stub: endbr64, push, jump, the head, with fillers or a load and a call */
+#define WAY_STUB_STEPS      8 /* most of a stub: endbr64, push or load, jump or call, the head */
 /* Slots for addresses that ways passed. Half of them stay free. */
 #define WAY_SEEN            LIMIT(4096, 256)
 #define WAY_MAX_CALLS       1024 /* calls that a way passes at most */
