@@ -160,11 +160,12 @@ static bool folded_parse_count(const char *text, size_t n, double *countp)
 	char number[FOLDED_MAX_NUMBER], *end;
 
 	/* Neither a sign, nor what strtod() reads besides decimal numbers. */
-	if (!n || n >= sizeof(number) || text[0] < '0' || text[0] > '9' ||
-	    strspn(text, "0123456789.eE+-") < n)
+	if (!n || n >= sizeof(number) || text[0] < '0' || text[0] > '9')
 		return false;
 	memcpy(number, text, n);
 	number[n] = '\0';
+	if (number[strspn(number, "0123456789.eE+-")])
+		return false;
 	*countp = strtod(number, &end);
 	return end == number + n;
 }

@@ -58,7 +58,7 @@ static bool v8_read_code(const struct runtime_process *process, uint64_t address
 /* Nothing tells where the code's object begins, so its header is searched for backwards. */
 bool v8_find_code(const struct runtime_process *process, uint64_t address, struct v8_code *code)
 {
-	uint64_t words[GUEST_PAGE_SIZE / sizeof(uint64_t) + 2], first = UINT64_MAX;
+	uint64_t words[GUEST_PAGE_SIZE / sizeof(uint64_t) + 2], first = 0;
 	uint64_t at = (address & ~(uint64_t)(CODE_ALIGNMENT - 1)) -
 		      (uint64_t)v8_layout_of(process)->code_header;
 
@@ -66,7 +66,7 @@ bool v8_find_code(const struct runtime_process *process, uint64_t address, struc
 	     at -= CODE_ALIGNMENT) {
 		const uint64_t *found;
 
-		if (at < first) {
+		if (at - first >= GUEST_PAGE_SIZE) {
 			/* up to the word after AT, which may be in the next page */
 			size_t n = (at & GUEST_PAGE_MASK) + 2 * sizeof(words[0]);
 
