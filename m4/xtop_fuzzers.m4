@@ -39,8 +39,10 @@ AC_DEFUN([XTOP_FUZZERS], [
       XTOP_WRAP([ZydisDecoderDecodeInstruction ZydisDecoderDecodeOperands])
       XTOP_WRAP([ZydisDecoderDecodeFull ZydisFormatterFormatInstruction])
       XTOP_WRAP([ZydisCalcAbsoluteAddress])
-      XTOP_WRAP([rust_demangle_callback cplus_demangle_v3_callback])
-      XTOP_WRAP([_Ux86_64_create_addr_space _Ux86_64_get_reg])],
+      XTOP_WRAP([rust_demangle_callback cplus_demangle_v3_callback dlang_demangle])
+      XTOP_WRAP([_Ux86_64_create_addr_space _Ux86_64_get_reg])
+      XTOP_WRAP([json_load_callback json_object_get json_array_get json_equal])
+      XTOP_WRAP([json_string_value])],
     [coverage], [xtop_kind="-fprofile-instr-generate -fcoverage-mapping"],
     [AC_MSG_ERROR([--enable-fuzzers: '$enable_fuzzers' is not address, memory or coverage])])
   AS_IF([test "x$enable_fuzzers" != xno], [

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The border between code that MemorySanitizer watches and libraries that were compiled without it:
- * libelf, liblzma, libunwind, libiberty. MemorySanitizer does not see what such a library writes,
- * and would take all of it for uninitialised. The linker sends the calls through this file
+ * libelf, liblzma, libunwind, libiberty, jansson. MemorySanitizer does not see what such a library
+ * writes, and would take all of it for uninitialised. The linker sends the calls through this file
  * (-Wl,--wrap, m4/xtop_fuzzers.m4), which marks the results as written.
  *
  * Functions of ours that a library calls get their arguments through functions that are not
@@ -12,6 +12,7 @@
 
 #include <Zydis/Zydis.h>
 #include <gelf.h>
+#include <jansson.h>
 #include <libelf.h>
 #include <libiberty/demangle.h>
 #include <libunwind.h>
@@ -293,6 +294,18 @@ int __wrap_cplus_demangle_v3_callback(const char *mangled, int options,
 	return __real_cplus_demangle_v3_callback(mangled, options, border_append, opaque);
 }
 
+char *__real_dlang_demangle(const char *mangled, int options);
+char *__wrap_dlang_demangle(const char *mangled, int options);
+
+char *__wrap_dlang_demangle(const char *mangled, int options)
+{
+	char *name = __real_dlang_demangle(mangled, options);
+
+	if (name)
+		__msan_unpoison_string(name);
+	return name;
+}
+
 /* --- libunwind -------------------------------------------------------------------------------- */
 
 /* libunwind.h gives its functions names of the architecture by macros. */
@@ -346,4 +359,82 @@ int WRAP(unw_get_reg)(unw_cursor_t *cursor, int reg, unw_word_t *value)
 	if (result == 0)
 		__msan_unpoison(value, sizeof(*value));
 	return result;
+}
+
+/* --- jansson ---------------------------------------------------------------------------------- */
+
+json_t *__real_json_load_callback(json_load_callback_t load, void *context, size_t flags,
+				  json_error_t *error);
+json_t *__real_json_object_get(const json_t *object, const char *key);
+json_t *__real_json_array_get(const json_t *array, size_t i);
+int __real_json_equal(const json_t *a, const json_t *b);
+const char *__real_json_string_value(const json_t *string);
+
+json_t *__wrap_json_load_callback(json_load_callback_t load, void *context, size_t flags,
+				  json_error_t *error);
+json_t *__wrap_json_object_get(const json_t *object, const char *key);
+json_t *__wrap_json_array_get(const json_t *array, size_t i);
+int __wrap_json_equal(const json_t *a, const json_t *b);
+const char *__wrap_json_string_value(const json_t *string);
+
+static json_load_callback_t border_load;
+
+static UNWATCHED size_t border_load_some(void *buffer, size_t size_bytes, void *context)
+{
+	return border_load(buffer, size_bytes, context);
+}
+
+/* The head, which jansson's inline functions read. */
+static json_t *border_json(json_t *json)
+{
+	if (json)
+		__msan_unpoison(json, sizeof(*json));
+	return json;
+}
+
+json_t *__wrap_json_load_callback(json_load_callback_t load, void *context, size_t flags,
+				  json_error_t *error)
+{
+	json_t *json;
+
+	border_load = load;
+	__msan_scoped_disable_interceptor_checks(); /* it compares and copies what it wrote itself */
+	json = __real_json_load_callback(border_load_some, context, flags, error);
+	__msan_scoped_enable_interceptor_checks();
+	__msan_unpoison(error, sizeof(*error));
+	return border_json(json);
+}
+
+json_t *__wrap_json_object_get(const json_t *object, const char *key)
+{
+	json_t *json;
+
+	__msan_scoped_disable_interceptor_checks();
+	json = __real_json_object_get(object, key);
+	__msan_scoped_enable_interceptor_checks();
+	return border_json(json);
+}
+
+json_t *__wrap_json_array_get(const json_t *array, size_t i)
+{
+	return border_json(__real_json_array_get(array, i));
+}
+
+int __wrap_json_equal(const json_t *a, const json_t *b)
+{
+	int equal;
+
+	__msan_scoped_disable_interceptor_checks();
+	equal = __real_json_equal(a, b);
+	__msan_scoped_enable_interceptor_checks();
+	return equal;
+}
+
+const char *__wrap_json_string_value(const json_t *string)
+{
+	const char *text = __real_json_string_value(string);
+
+	if (text)
+		__msan_unpoison_string(text);
+	return text;
 }
