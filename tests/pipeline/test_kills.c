@@ -133,7 +133,7 @@ static bool wait_for_end(pid_t main_pid, pid_t sampler, unsigned *late_msp)
 		if (ended)
 			continue;
 		if (sampler && main_lives && xen->sampler != sampler) {
-			kill(main_pid, SIGTERM);
+			kill_process(main_pid, SIGTERM);
 			sampler = 0;
 		}
 		if (main_lives ? ++waited_ms > LIMIT_MS : ++*late_msp > LIMIT_MS)
@@ -167,19 +167,19 @@ static void kill_once(enum role role, bool starting)
 	if (n > tally.most)
 		tally.most = n;
 	tally.stopped += made_xen_is_stopped();
-	if (victim && kill(victim, SIGKILL) == 0)
+	if (victim && kill_process(victim, SIGKILL) == 0)
 		tally.kills++;
 	else
-		kill(pid, SIGKILL);
+		kill_process(pid, SIGKILL);
 	if (role == ANY) {
 		usleep((useconds_t)(random() % QUIT_US));
-		kill(pid, SIGTERM);
+		kill_process(pid, SIGTERM);
 	}
 	if (!wait_for_end(pid, role == SAMPLER ? victim : 0, &late)) {
 		printf("# after the end of %s main or another process lives on\n", names[role]);
 		(void)!system("ps -eo pid,ppid,pgid,stat,wchan:20,etimes,args | grep '[t]est_kills' >&2");
 		tally.stuck++;
-		kill(pid, SIGKILL);
+		kill_process(pid, SIGKILL);
 		wait_for_end(pid, 0, &late);
 	}
 	if (made_xen_pauses()) {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "tests/pipeline/made_xen.h"
+#include "tests/support/children.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
 #include "xtop/base/thread.h"
@@ -201,11 +202,11 @@ static void test_killed_while_xenstore_is_slow(void)
 		abort();
 	while (!xen->slow)
 		nap();
-	kill(xen->guard, SIGSTOP);
+	kill_process(xen->guard, SIGSTOP);
 	xen->hangs = 1;
 	while (xen->hangs)
 		nap();
-	kill(xen->guard, SIGKILL);
+	kill_process(xen->guard, SIGKILL);
 	for (; made_xen_is_stopped() && waited < 500; waited++)
 		nap();
 	check(waited < 50, "slow xenstore, guard killed: the guest stood still for %u ms",
@@ -225,11 +226,11 @@ static void test_killed(void)
 	 * the death or start another process. A stopped sampler continues when its guard dies
 	 * (setpgid(2), orphaned process groups).
 	 */
-	kill(xen->keeper, SIGSTOP);
-	kill(xen->guard, SIGSTOP);
-	kill(xen->sampler, SIGKILL);
-	kill(xen->guard, SIGKILL);
-	kill(xen->keeper, SIGKILL);
+	kill_process(xen->keeper, SIGSTOP);
+	kill_process(xen->guard, SIGSTOP);
+	kill_process(xen->sampler, SIGKILL);
+	kill_process(xen->guard, SIGKILL);
+	kill_process(xen->keeper, SIGKILL);
 	check(becomes(SAMPLER_FAILED), "all killed: the state is FAILED");
 	check(tells("other processes were killed"), "all killed: the message says so");
 	stop();

@@ -310,11 +310,11 @@ static void test_stopped(void)
 	check(!guest_find("web01", &info), "a broker finds web01 before it is stopped");
 	check(syscall(SYS_sched_getscheduler, pid) == SCHED_OTHER,
 	      "the broker has no real-time priority");
-	kill(pid, SIGSTOP);
+	kill_process(pid, SIGSTOP);
 	check(says(guest_find("web01", &info), "does not answer"), "a stopped broker is reported");
 	check(says(guest_find("web01", &info), "does not answer"),
 	      "a stopped broker is reported again");
-	kill(pid, SIGCONT);
+	kill_process(pid, SIGCONT);
 	broker_stop();
 }
 
@@ -326,7 +326,7 @@ static void test_killed(void)
 		abort();
 	check(!guest_find("web01", &info) && broker_is_alive(),
 	      "a broker finds web01 before it is killed");
-	kill(broker_pid(), SIGKILL);
+	kill_process(broker_pid(), SIGKILL);
 	check(says(guest_find("web01", &info), "was killed"), "a killed broker is reported");
 	check(says(guest_find("web01", &info), "was killed"), "a killed broker is reported again");
 	check(!broker_is_alive(), "a killed broker is not alive");
@@ -382,7 +382,7 @@ static void test_starter(void)
 	check(!guest_find("web01", &info), "a broker finds web01 before its starter is killed");
 	starter = child_of(broker_pid());
 	check(starter, "the broker has a starter");
-	kill(starter, SIGKILL);
+	kill_process(starter, SIGKILL);
 	check(says(guard_start(&info, control, ring, &process), "starter was killed"),
 	      "no guard starts without a starter");
 	check(!guest_find("web01", &info) && broker_is_alive(), "the broker goes on without it");
@@ -395,14 +395,14 @@ static void test_starter(void)
 		abort();
 	broker = broker_pid();
 	starter = child_of(broker);
-	kill(broker, SIGKILL);
+	kill_process(broker, SIGKILL);
 	check(starter && ends(starter), "a starter ends when its broker is killed");
 	broker_stop();
 	if (broker_start(&settings) || guest_find("web01", &info))
 		abort();
 	broker = broker_pid();
 	starter = child_of(broker);
-	kill(starter, SIGSTOP);
+	kill_process(starter, SIGSTOP);
 	broker_stop();
 	check(ends(broker), "a broker ends though its starter is stopped");
 	check(kill(starter, 0) < 0 || ends(starter), "such a starter ends with it");

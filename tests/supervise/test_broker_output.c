@@ -289,7 +289,7 @@ static void test_killed(void)
 	if (killer == 0) {
 		while (!server->opener)
 			usleep(1000);
-		kill(broker, SIGKILL);
+		kill_process(broker, SIGKILL);
 		_exit(0);
 	}
 	clock_gettime(CLOCK_MONOTONIC, &begin);
@@ -310,7 +310,7 @@ static void test_opener_ends(void)
 		usleep(1000);
 	}
 	check(kill(server->opener, 0) < 0, "a child that waits ends behind the broker's walls, too");
-	kill(server->opener, SIGKILL);
+	kill_process(server->opener, SIGKILL);
 }
 
 int main(void)

@@ -14,6 +14,7 @@
 
 #include "supervise/pause_record.h"
 #include "tests/supervise/guard_fixture.h"
+#include "tests/support/children.h"
 #include "tests/support/emulated.h"
 #include "tests/support/tap.h"
 
@@ -26,7 +27,7 @@ static void wait_for_stop(void)
 /* Either the sampler or the keeper writes the message. */
 static void kill_guard(const char *what)
 {
-	kill(scene->guard, SIGKILL);
+	kill_process(scene->guard, SIGKILL);
 	wait_for_end(1000);
 	check_message("the guard was killed; the guest runs", what);
 	end(0, what);
@@ -54,7 +55,7 @@ static void test_both(int signal_number, const char *text, const char *what)
 
 	begin(HANGS, 1);
 	is_recorded = access(scene->record, F_OK) == 0;
-	kill(scene->guard, signal_number);
+	kill_process(scene->guard, signal_number);
 	wait_for_end(1000);
 	check_stop(2 * LIMIT_NS + MACHINE_NS, what);
 	if (!is_recorded)
@@ -73,7 +74,7 @@ static void test_both(int signal_number, const char *text, const char *what)
 static void test_stopped(bool is_keeper, const char *what)
 {
 	begin(SAMPLES, 0);
-	kill(is_keeper ? fixture.keeper.pid : scene->guard, SIGSTOP);
+	kill_process(is_keeper ? fixture.keeper.pid : scene->guard, SIGSTOP);
 	end(0, what);
 }
 
@@ -81,7 +82,7 @@ static void test_stopped(bool is_keeper, const char *what)
 static void test_keeper_killed(void)
 {
 	begin(SAMPLES, 1);
-	kill(fixture.keeper.pid, SIGKILL);
+	kill_process(fixture.keeper.pid, SIGKILL);
 	wait_for_end(1000);
 	check(both_are_gone(), "keeper killed: guard and sampler end by themselves");
 	if (!emulator_lacks("processes of one thread"))
@@ -111,7 +112,7 @@ static void test_keeper_traced(void)
 	check(now_ns() - begin_ns < 5000000000ULL,
 	      "nobody waits more than 5 s for a traced keeper: %.1f s",
 	      (double)(now_ns() - begin_ns) / 1e9);
-	kill(tracer, SIGKILL);
+	kill_process(tracer, SIGKILL);
 	check(both_are_gone(), "a traced keeper: no process is left");
 	check_pauses(0, "a traced keeper");
 	control_destroy(fixture.control);
@@ -130,7 +131,7 @@ static void test_broker_killed(enum manner how, const char *what)
 	}
 	while (!(how == SAMPLES ? count_stops() > 0 : scene->sampler > 0))
 		nap_ms(1);
-	kill(broker, SIGKILL);
+	kill_process(broker, SIGKILL);
 	waitpid(broker, NULL, 0);
 	check(both_are_gone(), "%s: no process is left", what);
 	check_pauses(1, what);

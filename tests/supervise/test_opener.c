@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "supervise/opener.h"
+#include "tests/support/children.h"
 #include "tests/support/emulated.h"
 #include "tests/support/tap.h"
 #include "xtop/export/export.h"
@@ -319,7 +320,7 @@ static void test_full(void)
 	nap_ms(50);
 	check(!starts(OPENER_REPLACE, "h.folded"), "there is no child too many");
 	for (unsigned i = 0; i < OPENER_MAX_CHILDREN; i++)
-		kill(pids[i], SIGKILL);
+		kill_process(pids[i], SIGKILL);
 	check(all_end() && opens(OPENER_CREATE, "h.folded"), "then there is one again");
 	check(waitpid(other, NULL, 0) == other, "no child of others is reaped");
 	unlink(request_for(0, "h.folded").text);
@@ -405,14 +406,14 @@ static void test_hung(bool broker_first)
 	if (!broker_first)
 		close(ours[0]);
 	nap_ms(50);
-	kill(broker, SIGKILL);
+	kill_process(broker, SIGKILL);
 	if (broker_first)
 		close(ours[0]);
 	check(ends(hung->pid) && ends(hung->warden),
 	      "it ends when main and the broker have ended, %s first",
 	      broker_first ? "the broker" : "main");
 	if (hung->pid)
-		kill(hung->pid, SIGKILL);
+		kill_process(hung->pid, SIGKILL);
 }
 
 int main(void)

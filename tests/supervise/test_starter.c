@@ -19,6 +19,7 @@
 
 #include "supervise/starter.h"
 #include "tests/supervise/broker_fixture.h"
+#include "tests/support/children.h"
 #include "tests/support/emulated.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
@@ -302,10 +303,10 @@ static void test_killed_broker(void)
 	for (unsigned i = 0; i < 5000 && !shared->starter; i++)
 		usleep(1000);
 	usleep(100000);
-	kill(broker, SIGKILL);
+	kill_process(broker, SIGKILL);
 	waitpid(broker, NULL, 0);
 	check(shared->starter && ends(shared->starter), "the starter ends when the broker is killed");
-	kill(shared->child, SIGKILL);
+	kill_process(shared->child, SIGKILL);
 }
 
 /* --- a starter that does not answer ----------------------------------------------------------- */
@@ -361,7 +362,7 @@ static void test_no_answer(void)
 	check(ends(starter.process.pid), "the starter ends with it");
 	open_starter(-1);
 	pid = starter.process.pid;
-	kill(pid, SIGSTOP);
+	kill_process(pid, SIGSTOP);
 	check(strstr(start(5, &number), "starter was killed"), "a stopped starter is given up");
 	check(ends(pid), "and killed, since its answer would come late");
 }
