@@ -86,10 +86,9 @@ static void try_language(const struct language *language)
 		return;
 	snprintf(path, sizeof(path), "%s/%s", folder, language->file);
 	write_program(language, path);
-	if (!live_process_start(&live, argv))
+	if (!told_start(&live, argv, told, sizeof(told)))
 		return;
-	if (live_process_await(&live, told, sizeof(told)))
-		check_lines(&live, language);
+	check_lines(&live, language);
 	live_process_end(&live);
 }
 

@@ -119,10 +119,9 @@ static void try_language(const struct language *language)
 	file = fopen(path, "we");
 	if (!file || fputs(language->text, file) < 0 || fclose(file))
 		abort();
-	if (!live_process_start(&live, argv))
+	if (!told_start(&live, argv, told, sizeof(told)))
 		return;
-	if (live_process_await(&live, told, sizeof(told)))
-		check_source(&live, language, path);
+	check_source(&live, language, path);
 	live_process_end(&live);
 }
 

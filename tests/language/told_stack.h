@@ -125,6 +125,22 @@ static inline void told_check_stack(struct live_process *live, const char *versi
 		printf("# seen:\n%s# told:\n%s", seen, told);
 }
 
+/*
+ * Starts ARGV, and reads into TOLD what it prints up to its END; live_process_end() ends it. False:
+ * there is no such program, or it has not come so far and was ended.
+ */
+static inline bool told_start(struct live_process *live, char *const argv[], char *told,
+			      size_t capacity)
+{
+	if (!live_process_start(live, argv))
+		return false;
+	if (live_process_await(live, told, capacity))
+		return true;
+	printf("# %s: not on this machine\n", argv[0]);
+	live_process_end(live);
+	return false;
+}
+
 typedef void told_check_fn(struct live_process *live, const char *version, const char *told);
 
 /*
@@ -136,17 +152,12 @@ static inline bool told_check_program_by(told_check_fn *check_stack, char *const
 {
 	struct live_process live;
 	char told[8192];
-	bool found = live_process_start(&live, argv);
 
-	if (!found)
+	if (!told_start(&live, argv, told, sizeof(told)))
 		return false;
-	found = live_process_await(&live, told, sizeof(told));
-	if (found)
-		check_stack(&live, version, told);
-	else
-		printf("# %s: not on this machine\n", version);
+	check_stack(&live, version, told);
 	live_process_end(&live);
-	return found;
+	return true;
 }
 
 /* told_check_stack(), and writes a tape of what it reads to the folder XTOP_TAPES. */
