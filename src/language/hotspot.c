@@ -28,8 +28,8 @@
 #define FRAME_SENDER  WORD
 #define MAX_ARGUMENTS (256 * WORD) /* a method has at most 255 */
 #define MAX_METHOD_BYTES                                                                           \
-	80            /* room for a method's name; the class's has the rest of RUNTIME_NAME_BYTES */
-#define STUB_TAG 1ULL /* mark in runtime_frame.code: a blob that is no method */
+	80 /* room for a method's name; the class's has the rest of RUNTIME_NAME_BYTES */
+#define STUB_TAG         1ULL /* mark in runtime_frame.code: a blob that is no method */
 
 enum { EXPORT_STRUCTS, EXPORT_TYPES };
 
