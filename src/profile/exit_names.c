@@ -50,14 +50,13 @@ static const struct exit_word pv_events[] = {
 	{ 0x20100c, "page-table write" },  { 0x20100d, "hypercall" },
 };
 
-/* Handlers whose record says more than the exit's code. */
+/* Handlers whose record says more than the exit's code. That of HLT does not. */
 static const struct exit_word handlers[] = {
 	{ 0x82008, "CR read" },        { 0x82009, "CR write" },   { 0x8200c, "MSR read" },
 	{ 0x8200d, "MSR write" },      { 0x8200e, "CPUID leaf" }, { 0x8200f, "external interrupt" },
-	{ 0x82012, "VMMCALL" },        { 0x82013, "HLT" },        { 0x82016, "I/O port read" },
-	{ 0x82017, "device memory read" },                        { 0x8201a, "RDTSC" },
-	{ 0x82023, "exception" },      { 0x82216, "I/O port write" },
-	{ 0x82217, "device memory write" },
+	{ 0x82012, "VMMCALL" },        { 0x82016, "I/O port read" },
+	{ 0x82017, "device memory read" },                        { 0x82023, "exception" },
+	{ 0x82216, "I/O port write" }, { 0x82217, "device memory write" },
 };
 
 static const struct exit_word hypercalls[] = {
@@ -97,6 +96,11 @@ static const char *exit_find(const struct exit_word *words, size_t n, uint32_t n
 	return NULL;
 }
 
+bool exit_handler_has_name(uint32_t event)
+{
+	return EXIT_FIND(handlers, event);
+}
+
 static void exit_name_code(const struct exit_reason *reason, char text[EXIT_NAME_BYTES])
 {
 	static const char *const kinds[] = { "SVM exit", "VMX exit", "PV entry" };
@@ -127,7 +131,7 @@ static const char *exit_find_detail(const struct exit_reason *reason)
 
 const char *exit_name(const struct exit_reason *reason, char text[EXIT_NAME_BYTES])
 {
-	const char *handler = reason->handler ? EXIT_FIND(handlers, reason->handler) : NULL;
+	const char *handler = EXIT_FIND(handlers, reason->handler);
 	const char *detail;
 	char base[EXIT_NAME_BYTES];
 

@@ -18,6 +18,7 @@
 #include "profile/run_waits.h"
 #include "xtop/base/cleanup.h"
 #include "xtop/base/hash.h"
+#include "xtop/profile/exit_names.h"
 #include "xtop/profile/time_histogram.h"
 #include "xtop/sample/takers.h"
 
@@ -30,9 +31,7 @@ enum {
 	EVENT_HVM_EXIT = 0x81002,
 	EVENT_SVM_EXIT = 0x81003,
 	EVENT_HVM_HANDLERS = 0x82000,
-	EVENT_HVM_INJECTIONS = 0x82002, /* 0x82002 to 0x82005: what Xen does before the entry */
 	EVENT_HVM_CR_READ = 0x82008,
-	EVENT_HVM_INTR_WINDOW = 0x82020,
 	EVENT_PV = 0x201000,
 	EVENT_PV_TRAP = 0x201003,
 	EVENT_PV_TABLE_WRITE = 0x20100b,
@@ -323,22 +322,21 @@ static bool exits_has_number(uint32_t event)
 	}
 }
 
-/* The first word of the first handler's record tells what the exit was for. */
+/*
+ * The first record of a handler that says more than the exit's code names the exit alone: codes
+ * differ where Xen emulates an instruction. Its first word may tell what the exit was for.
+ */
 static void exits_add_handler(const struct exits_batch *batch, const struct exits_record *record)
 {
 	struct exits_cpu *cpu = batch->cpu;
 	uint32_t event = record->event & ~(uint32_t)EVENT_64;
-	bool prepares = (event >= EVENT_HVM_INJECTIONS && event < EVENT_HVM_CR_READ - 2) ||
-			event == EVENT_HVM_INTR_WINDOW;
 
-	if (!cpu->is_out || cpu->reason.handler || prepares)
+	if (!cpu->is_out || cpu->reason.handler || !exit_handler_has_name(event))
 		return;
 	cpu->reason.handler = event;
-	if (!record->n || !exits_has_number(event))
-		return;
-	/* The handler names the exit alone: codes differ where Xen emulates an instruction. */
 	cpu->reason.code = 0;
-	cpu->reason.detail = record->words[0];
+	if (record->n && exits_has_number(event))
+		cpu->reason.detail = record->words[0];
 }
 
 /* The address in N_WORDS words at AT of the record; 0: the record is too short. */

@@ -145,6 +145,35 @@ static void test_emulated(void)
 	exits_destroy(exits);
 }
 
+/* A handler's record that says nothing new makes no second row of one name. */
+static void test_names(void)
+{
+	static const uint32_t events[] = { 0, 0x82013, 0, 0x82021, 0x82025, 0x82017 };
+	struct exits *exits = make_exits(false);
+	struct exits_table *table;
+
+	begin();
+	put_runstate(GUEST, 0, 1, 0);
+	for (unsigned i = 0; i < 6; i++) {
+		put_exit(i < 2 ? 0x78 : 0x400, 0x3000);
+		if (i == 5)
+			put(0x82021, false, 1, (const uint32_t[]){ 0 });
+		if (events[i])
+			put(events[i], false, 1, (const uint32_t[]){ 0 });
+		now += US;
+		put_entry();
+	}
+	table = add_all(exits, 0);
+	check_u64(table->n_rows, 3, "number of reasons");
+	check_u64(find_row(table, "HLT")->total.count, 2,
+		  "HLT with a record of its handler, and without one");
+	check_u64(find_row(table, "NPT fault")->total.count, 3, "NPT faults");
+	check_u64(find_row(table, "device memory read")->total.count, 1,
+		  "a read from a device after an NPT fault");
+	exits_table_destroy(table);
+	exits_destroy(exits);
+}
+
 /* Where the records of PV guests have the instruction's address: Xen 4.17 xen/arch/x86/trace.c. */
 static void test_pv(void)
 {
@@ -330,6 +359,7 @@ int main(void)
 	test_exits();
 	test_lost();
 	test_emulated();
+	test_names();
 	test_pv();
 	test_pause();
 	test_rare();

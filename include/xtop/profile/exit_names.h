@@ -15,6 +15,9 @@
 /* Writes "MSR write 0x80b APIC_EOI" to TEXT, and returns TEXT. */
 const char *exit_name(const struct exit_reason *reason, char text[EXIT_NAME_BYTES]);
 
+/* Whether exits with a record of this event are called by it, not by their code. */
+bool exit_handler_has_name(uint32_t event);
+
 static inline const struct exits_weight *
 exits_weight_of(const struct exits_weight *live, const struct exits_weight *total, bool totals)
 {
