@@ -89,6 +89,7 @@ enum request_code {
 	REQUEST_SORT,            /* sort by .column */
 	REQUEST_RESTRICT,        /* restrict all views to .process, .cgroup, .module */
 	REQUEST_PROFILE,         /* profile .domain */
+	REQUEST_PROFILE_OTHER,   /* profile the domain with the number .domid */
 	REQUEST_CHOSEN,          /* close the list of views, then show .view */
 	REQUEST_SHOW_CALLERS,    /* show the callers and callees of .frame */
 	REQUEST_SHOW_NAMING,     /* show what would name .frame */
@@ -105,6 +106,7 @@ struct request {
 	const char *module;             /* RESTRICT: frames of one module; NULL: all */
 	const struct column *column;    /* SORT */
 	const struct ui_domain *domain; /* PROFILE */
+	uint32_t domid;                 /* PROFILE_OTHER */
 	char message[96];               /* MESSAGE */
 };
 

@@ -336,6 +336,21 @@ static void request_profile(struct ui *ui, const struct ui_domain *domain)
 	ui_enter_guest(ui, guest ? guest : ui->guests[ui->n_guests - 1]);
 }
 
+/* A guest that comes from a file knows of other domains, but they are not here. */
+static void request_profile_other(struct ui *ui, uint32_t domid)
+{
+	const struct domain_entry *entry = NULL;
+
+	if (ui->source->list) {
+		ui_read_domains(ui);
+		entry = domain_list_find(&ui->picker.list, domid);
+	}
+	if (entry)
+		request_profile(ui, &entry->domain);
+	else
+		ui_message(ui, STYLE_NOTICE, "there is no domain %u here", domid);
+}
+
 /* --- dispatch --------------------------------------------------------------------------------- */
 
 bool request_navigate(struct ui *ui, const struct request *request)
@@ -346,6 +361,9 @@ bool request_navigate(struct ui *ui, const struct request *request)
 		return true;
 	case REQUEST_PROFILE:
 		request_profile(ui, request->domain);
+		return true;
+	case REQUEST_PROFILE_OTHER:
+		request_profile_other(ui, request->domid);
 		return true;
 	case REQUEST_CHOSEN:
 		ui_close_view(ui);

@@ -177,6 +177,36 @@ static void test_domains(void)
 	host_end(&host);
 }
 
+/* From who takes a guest's CPUs to the neighbour's own functions. */
+static void test_neighbour(void)
+{
+	struct snapshot *snapshot;
+	struct scene *scene;
+	struct host host;
+
+	host_start(&host, 1);
+	scene = &host.scene;
+	fixture_fill(&scene->fixture);
+	snapshot = fixture_snapshot(&scene->fixture, 2);
+	snapshot->run->takers = calloc(1, sizeof(*snapshot->run->takers));
+	*snapshot->run->takers = (struct takers_table){
+		.looks = 10,
+		.domid = 5,
+		.n_takers = 2,
+		.takers = { { .domid = 17, .name = "db07", .share = { 0.7, 0.7 } },
+			    { .domid = 0, .name = "Domain-0", .share = { 0.3, 0.3 } } },
+	};
+	ui_show(scene->ui, snapshot);
+	scene_keys(scene, 80, 24, "T<Down><Enter>");
+	screen_contains(scene, 80, 24, "this is where xtop runs", true);
+	scene_keys(scene, 80, 24, "<Up><Enter>");
+	check(host.opened == 1 && ui_view(scene->ui) == &top_ops, "the neighbour is profiled");
+	screen_contains(scene, 80, 24, "a-domain-with-a-very", true);
+	scene_keys(scene, 80, 24, "<Tab>");
+	screen_contains(scene, 80, 24, "Neighbour", true);
+	host_end(&host);
+}
+
 /* All guests are profiled (--all): they come and go by themselves. */
 static void test_all_guests(void)
 {
@@ -435,6 +465,7 @@ int main(void)
 		abort();
 	setenv("TZ", "UTC", 1);
 	test_domains();
+	test_neighbour();
 	test_all_guests();
 	test_domains_know();
 	test_domains_apart();

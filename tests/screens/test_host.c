@@ -247,6 +247,54 @@ static void test_filter(void)
 	scene_close(&scene);
 }
 
+/* There was no room for the causes of a reason: a filter leaves it by its own name. */
+static void test_filter_refused(void)
+{
+	struct scene scene;
+	struct exits_table *table;
+
+	scene_open_filled(&scene);
+	host_show(&scene, 0);
+	table = scene.ui->guest->live->run->exits;
+	table->n_causes--; /* that of CPUID */
+	scene_keys(&scene, 80, 24, "O\\cpuid<Enter>");
+	screen_contains(&scene, 80, 24, "CPUID leaf 0xb", true);
+	screen_contains(&scene, 80, 24, " 40 exits a second", true);
+	screen_contains(&scene, 80, 24, "MSR write", false);
+	scene_close(&scene);
+}
+
+/* Reasons fill the screen: a head says that the waits stand below. */
+static void test_more(void)
+{
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	host_show(&scene, 0);
+	scene_keys(&scene, 80, 24, "O");
+	screen_contains(&scene, 80, 24, "↓ waits by vCPU", false);
+	screen_contains(&scene, 80, 11, "Reason, functions ↓ waits by vCPU", true);
+	screen_contains(&scene, 60, 11, "↓ waits", false);
+	scene_keys(&scene, 80, 11, "G");
+	screen_contains(&scene, 80, 11, "↓ waits by vCPU", false);
+	scene_close(&scene);
+}
+
+/* Enter profiles a neighbour, if it is here, and does nothing on the rows of others. */
+static void test_open_taker(void)
+{
+	struct scene scene;
+
+	scene_open_filled(&scene);
+	host_show(&scene, 0);
+	scene_keys(&scene, 80, 24, "T<Enter>");
+	screen_contains(&scene, 80, 24, "there is no domain 7 here", true);
+	scene_keys(&scene, 80, 24, "<Down><Enter><Down><Enter><Down><Enter>");
+	screen_contains(&scene, 80, 24, "there is no domain", false);
+	screen_contains(&scene, 80, 24, "Neighbour", true);
+	scene_close(&scene);
+}
+
 /* Nobody takes time, and nothing exits: the first head is that of the vCPUs. */
 static void test_alone(void)
 {
@@ -369,6 +417,9 @@ int main(void)
 	test_exits();
 	test_stopped();
 	test_filter();
+	test_filter_refused();
+	test_more();
+	test_open_taker();
 	test_alone();
 	test_range();
 	test_nothing();

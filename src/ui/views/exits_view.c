@@ -47,7 +47,7 @@ struct view_exits {
 	struct exit_reason open;   /* the reason whose functions are shown */
 	bool is_open;
 	size_t open_vcpu; /* the vCPU whose histogram is shown, + 1; 0: none */
-	int sort_row; /* screen's row with the columns to sort by, as last drawn; -1: none */
+	int sort_row;     /* screen's row with the columns to sort by, as last drawn; -1: none */
 	bool narrow;
 };
 
@@ -90,12 +90,12 @@ static uint64_t exits_place_key(const struct exits_place *place)
 	return (uint64_t)(place->frame + 1) << 20 ^ (uint64_t)place->process << 44;
 }
 
-/* Whether the filter leaves the exits of CAUSE: by their reason, function or process. */
-static bool exits_passes(const struct ui_model *model, const struct exits_cause *cause)
+/* Whether the filter leaves exits: by their reason, function or process. */
+static bool exits_passes(const struct ui_model *model, uint32_t row,
+			 const struct exits_place *place)
 {
 	const struct filter *filter = model->selection ? model->selection->filter : NULL;
-	const uint32_t names[] = { exits_of(model)->rows[cause->row].frame, cause->place.frame,
-				   cause->place.process };
+	const uint32_t names[] = { exits_of(model)->rows[row].frame, place->frame, place->process };
 	uint8_t met = 0;
 
 	if (!filter)
@@ -112,30 +112,41 @@ static void exits_add_up(struct exits_weight *sum, const struct exits_weight *we
 	sum->ns += weight->ns;
 }
 
+/* Fills in what the filter leaves of the reason ROW, whose causes begin at AT. */
+static void exits_select_row(const struct ui_model *model, uint32_t row, size_t at,
+			     struct exits_shown *shown)
+{
+	static const struct exits_place nowhere = { FRAME_NONE, FRAME_NONE };
+	const struct exits_table *table = exits_of(model);
+	bool filtered = model->selection && model->selection->filter;
+
+	*shown = (struct exits_shown){ .reason = row, .first_cause = at };
+	for (; at < table->n_causes && table->causes[at].row == row; at++) {
+		if (!exits_passes(model, row, &table->causes[at].place))
+			continue;
+		exits_add_up(&shown->live, &table->causes[at].live);
+		exits_add_up(&shown->total, &table->causes[at].total);
+	}
+	shown->n_causes = at - shown->first_cause;
+	/* There may have been no room for a reason's causes. */
+	if (filtered && (shown->n_causes || !exits_passes(model, row, &nowhere)))
+		return;
+	shown->live = table->rows[row].live;
+	shown->total = table->rows[row].total;
+}
+
 /* Fills in what the filter leaves of all reasons, in the table's order. */
 static void exits_select(struct view_exits *exits, const struct ui_model *model)
 {
 	const struct exits_table *table = exits_of(model);
-	bool filtered = model->selection && model->selection->filter;
+	struct exits_shown shown;
 	size_t at = 0;
 
 	exits->sum = (struct exits_weight){ 0 };
-	for (size_t i = 0; i < table->n_rows; i++) {
-		struct exits_shown shown = { .reason = i, .first_cause = at };
-
-		for (; at < table->n_causes && table->causes[at].row == i; at++) {
-			if (!exits_passes(model, &table->causes[at]))
-				continue;
-			exits_add_up(&shown.live, &table->causes[at].live);
-			exits_add_up(&shown.total, &table->causes[at].total);
-		}
-		shown.n_causes = at - shown.first_cause;
-		if (!filtered) {
-			shown.live = table->rows[i].live;
-			shown.total = table->rows[i].total;
-		} else if (!shown.total.count) {
+	for (size_t i = 0; i < table->n_rows; i++, at += shown.n_causes) {
+		exits_select_row(model, (uint32_t)i, at, &shown);
+		if (!shown.total.count)
 			continue;
-		}
 		exits_add_up(&exits->sum,
 			     exits_weight_of(&shown.live, &shown.total, model->shares.totals));
 		exits->shown[exits->n_shown++] = shown;
@@ -191,7 +202,7 @@ static void exits_add_reason(struct view_exits *exits, const struct ui_model *mo
 	if (!exits_is_open(exits, reason))
 		return;
 	for (size_t i = shown->first_cause; i < shown->first_cause + shown->n_causes; i++)
-		if (exits_passes(model, &table->causes[i]))
+		if (exits_passes(model, table->causes[i].row, &table->causes[i].place))
 			rows_add(&exits->rows,
 				 (struct rows_row){ .kind = EXITS_FUNCTION,
 						    .index = i,
@@ -418,6 +429,19 @@ static void exits_draw_columns(struct view_exits *exits, struct canvas *canvas, 
 		   STYLE_HEADER, "Reason, functions");
 }
 
+/* Says that waits stand below the last row of the screen, if there is room to say so. */
+static void exits_draw_more(const struct view_exits *exits, struct canvas *canvas, int row,
+			    size_t page)
+{
+	const char *const text = "↓ waits by vCPU";
+	int width = canvas_text_width(text), at = canvas_columns(canvas) - width;
+	const struct rows *rows = &exits->rows;
+	size_t end = rows->list.top + page;
+
+	if (at > 47 + 17 && end && end < rows->n && rows->rows[end - 1].part == EXITS_REASONS)
+		canvas_put(canvas, row, at, width, STYLE_HEADER, text);
+}
+
 static void exits_draw_later_head(struct canvas *canvas, int row, unsigned part)
 {
 	canvas_fill(canvas, row, 0, canvas_columns(canvas), STYLE_HEADER);
@@ -549,7 +573,8 @@ static void exits_draw(struct view *view, const struct ui_model *model, struct c
 	}
 	exits_draw_summary(exits, model, canvas, row++);
 	exits_draw_longest(model, canvas, row++);
-	exits_draw_head(exits, canvas, row++, rows_show(&exits->rows, page));
+	exits_draw_head(exits, canvas, row, rows_show(&exits->rows, page));
+	exits_draw_more(exits, canvas, row++, page);
 	rows_draw(&exits->rows, &drawing, model, canvas, row, page);
 }
 

@@ -15,7 +15,7 @@
 #include "xtop/query/takers_advice.h"
 
 #define TAKERS_FEW_ROWS 4
-#define NARROW 60 /* columns below which weights, caps and affinities are left out */
+#define NARROW          60 /* columns below which weights, caps and affinities are left out */
 
 enum takers_part { TAKERS_TAKERS, TAKERS_VCPUS };
 
@@ -275,11 +275,33 @@ static void takers_draw(struct view *view, const struct ui_model *model, struct 
 
 /* --- requests --------------------------------------------------------------------------------- */
 
+static struct request takers_open(const struct rows_row *line, const struct takers_table *table)
+{
+	uint32_t domid = line && table && line->part == TAKERS_TAKERS
+				 ? table->takers[line->index].domid
+				 : TAKER_XEN;
+
+	if (!table || domid == TAKER_XEN || domid == table->domid)
+		return request_of(REQUEST_NONE);
+	return (struct request){ .code = REQUEST_PROFILE_OTHER, .domid = domid };
+}
+
 static struct request takers_handle(struct view *view, const struct ui_model *model,
 				    struct request request)
 {
+	const struct rows *rows = &view_takers(view)->rows;
+
+	if (request.code == REQUEST_OPEN)
+		return takers_open(rows_selected(rows), takers_of(model));
 	return rows_handle(&view_takers(view)->rows, model, request);
 }
+
+/* clang-format off */
+static const struct key takers_keys[] = {
+	{ KEYS_OPEN, { INPUT_ENTER, '\n', INPUT_RIGHT, 'l' }, .request = REQUEST_OPEN,
+	  .names = "Enter Right", .help = "profile the neighbour" },
+};
+/* clang-format on */
 
 const struct view_ops takers_ops = {
 	.name = "who takes the CPUs",
@@ -291,6 +313,8 @@ const struct view_ops takers_ops = {
 		    .request = REQUEST_VIEW,
 		    .views = VIEW_GUEST,
 		    .opens = &takers_ops },
+	.keys = takers_keys,
+	.n_keys = sizeof(takers_keys) / sizeof(takers_keys[0]),
 	.update = takers_update,
 	.draw = takers_draw,
 	.handle = takers_handle,
