@@ -40,6 +40,12 @@
 #define WAY_PUSH_BYTES      6 /* length of push word(%rip) */
 #define WAY_LOAD_BYTES      7 /* length of mov word(%rip),%r11 */
 #define WAY_CALL_BYTES      5
+#define WAY_RETPOLINE_BYTES 32 /* most from a retpoline's call to what it calls */
+#define WAY_REPLACE_BYTES   4 /* length of mov %r11,(%rsp) */
+#define WAY_CALL            0xe8
+#define WAY_RET             0xc3
+#define WAY_INT3            0xcc
+#define WAY_SHORT_JUMP      0xeb
 #define WAY_HLT             0xf4
 #define WAY_MAX_INSTRUCTION 15 /* most bytes of one: Intel SDM vol. 2, §2.3.11 */
 
@@ -455,25 +461,61 @@ static bool way_is_plt_head(struct way_out *way_out, uint64_t address)
 	       before[0] == 0xff && before[1] == 0x35;
 }
 
+/* Whether BYTES are mov %r8 to %r15,(%rsp), as the end of a retpoline has it. */
+static bool way_replaces_return(const uint8_t *bytes)
+{
+	return bytes[0] == 0x4c && bytes[1] == 0x89 && (bytes[2] & 0xc7) == 0x04 &&
+	       bytes[3] == 0x24;
+}
+
+/* Whether the call at ADDRESS jumps to a word that the instruction before it has loaded. */
+static bool way_has_loaded(struct way_out *way_out, uint64_t address)
+{
+	static const uint8_t load[] = { 0x4c, 0x8b, 0x1d };
+	uint8_t before[WAY_LOAD_BYTES];
+
+	return way_read_before(way_out, address, before, sizeof(before)) == sizeof(before) &&
+	       memcmp(before, load, sizeof(load)) == 0;
+}
+
 /*
- * Whether the call at ADDRESS is the jump of a stub, or of the head, of LLD's -z retpolineplt. With
- * -z now its head has another shape.
+ * Whether the call at ADDRESS is a jump, of a stub or the head in LLD's -z retpolineplt:
  *
  *	mov word(%rip),%r11; call 1f
  *	1: mov %r11,(%rsp); ret
+ *
+ * With -z now stubs load the word and jump to the head, which begins with the call.
  */
 static bool way_is_retpoline(struct way_out *way_out, uint64_t address)
 {
-	static const uint8_t load[] = { 0x4c, 0x8b, 0x1d },
-			     end[] = { 0x4c, 0x89, 0x1c, 0x24, 0xc3 };
-	uint8_t before[WAY_LOAD_BYTES], bytes[WAY_MAX_INSTRUCTION];
+	uint8_t bytes[WAY_MAX_INSTRUCTION];
 	struct instruction call;
 
+	return way_decode(way_out, address, &call) && call.flow == INSTRUCTION_CALL &&
+	       call.length == WAY_CALL_BYTES &&
+	       (call.target - address <= WAY_RETPOLINE_BYTES || way_has_loaded(way_out, address)) &&
+	       way_read(way_out, call.target, bytes) > WAY_REPLACE_BYTES &&
+	       way_replaces_return(bytes) && bytes[WAY_REPLACE_BYTES] == WAY_RET;
+}
+
+/* Whether such a call returns to ADDRESS. */
+static bool way_is_after_retpoline(struct way_out *way_out, uint64_t address)
+{
+	uint8_t before[WAY_CALL_BYTES];
+
 	return way_read_before(way_out, address, before, sizeof(before)) == sizeof(before) &&
-	       memcmp(before, load, sizeof(load)) == 0 && way_decode(way_out, address, &call) &&
-	       call.flow == INSTRUCTION_CALL && call.length == WAY_CALL_BYTES &&
-	       way_read(way_out, call.target, bytes) >= sizeof(end) &&
-	       memcmp(bytes, end, sizeof(end)) == 0;
+	       before[0] == WAY_CALL && way_is_retpoline(way_out, address - WAY_CALL_BYTES);
+}
+
+/* Whether a ret at ADDRESS ends a retpoline, and so jumps. A filler or a loop precedes the end. */
+static bool way_is_retpoline_end(struct way_out *way_out, uint64_t address)
+{
+	uint8_t before[2 + WAY_REPLACE_BYTES], bytes[WAY_MAX_INSTRUCTION];
+
+	return way_read(way_out, address, bytes) && bytes[0] == WAY_RET &&
+	       way_read_before(way_out, address, before, sizeof(before)) == sizeof(before) &&
+	       way_replaces_return(before + 2) &&
+	       (before[0] == WAY_SHORT_JUMP || before[1] == WAY_INT3);
 }
 
 /*
@@ -512,14 +554,17 @@ static void way_leave(struct way_out *way_out, struct way *way, bool is_word, ui
 		way_jump(way_out, way, next);
 }
 
-/* WAY is at a call that is a jump through a word. */
+/* WAY is at a call that is a jump. Without a load, the call has to begin where functions do. */
 static void way_leave_retpoline(struct way_out *way_out, struct way *way)
 {
 	struct way_value *sp = &way->state.regs[REG_SP];
+	bool has_loaded = way_has_loaded(way_out, way->address);
 
-	if (way_is_plt_head(way_out, way->address - WAY_LOAD_BYTES))
+	if (has_loaded && way_is_plt_head(way_out, way->address - WAY_LOAD_BYTES))
 		*sp = way_add(*sp, 2 * WAY_WORD_BYTES);
-	way_return(way_out, &way->state, true);
+	if (has_loaded || way_has_popped(&way->state) ||
+	    (!sp->offset && way->address % WAY_ALIGNMENT == 0))
+		way_return(way_out, &way->state, true);
 }
 
 /* Whether a stub, or the head, can have INSTRUCTION: they push, load %r11 and jump. */
@@ -663,7 +708,7 @@ bool way_out_find(struct way_out *way_out, uint64_t address, bool called, bool a
 			start.regs[i] = (struct way_value){ WAY_REGISTER, (uint8_t)i, 0 };
 	way_begin(way_out, address);
 	way_out->after_jumps = after_jumps;
-	if (called && way_is_retpoline(way_out, address - WAY_CALL_BYTES))
+	if (called && way_is_after_retpoline(way_out, address))
 		address -= WAY_CALL_BYTES; /* no way leaves the loop that the call returns to */
 	else if (called)
 		way_note_call(&start);
@@ -672,7 +717,12 @@ bool way_out_find(struct way_out *way_out, uint64_t address, bool called, bool a
 		*missing = false;
 		return true;
 	}
-	way_push(way_out, address, 0, &start);
+	if (!called && way_is_retpoline_end(way_out, address)) {
+		start.regs[REG_SP] = way_add(start.regs[REG_SP], WAY_WORD_BYTES);
+		way_return(way_out, &start, true);
+	} else {
+		way_push(way_out, address, 0, &start);
+	}
 	while (way_take(way_out, &way) && way.calls <= calls) {
 		way_follow(way_out, &way);
 		if (way_out->results[true].found)

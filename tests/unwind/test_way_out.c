@@ -218,6 +218,30 @@ static void test_retpoline_plt(void)
 	      "where the stub's call returns to");
 }
 
+/* With -z now stubs jump to the head, which jumps by a call. No load precedes this call. */
+static void test_retpoline_now(void)
+{
+	const struct made_code code =
+		CODE(0xe8, 0x0b, 0, 0, 0,             /* 1000: call 1010 */
+		     0xf3, 0x90, 0x0f, 0xae, 0xe8,    /* 1005: pause; lfence */
+		     0xeb, 0xf9,                      /* 100a: jmp 1005 */
+		     0xcc, 0xcc, 0xcc, 0xcc,
+		     0x4c, 0x89, 0x1c, 0x24, 0xc3,    /* 1010: mov %r11,(%rsp); ret */
+		     0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc,
+		     0x4c, 0x8b, 0x1d, 0, 0x20, 0, 0, /* 1020: mov word(%rip),%r11 */
+		     0xe9, 0xd4, 0xff, 0xff, 0xff,    /* 1027: jmp 1000 */
+		     0xcc, 0xcc, 0xcc, 0xcc);
+	struct cfi_rule rule;
+	bool missing;
+
+	check_rule_at(code, PLACE, 8, "the head of a retpoline PLT without lazy binding");
+	check_rule_at(code, PLACE + 0x14, 16, "its ret, which has the target on the stack");
+	check_rule_at(code, PLACE + 0x20, 8, "its stub");
+	check_rule_at(code, PLACE + 0x27, 8, "the stub's jump to the head");
+	check(find(code, PLACE + 5, true, &rule, &missing) && rule.offset == 8,
+	      "where the call of such a head returns to");
+}
+
 /* Ten fillers, then a stub and the head. Only what is near the head is a stub. */
 static void test_stub(void)
 {
@@ -391,6 +415,7 @@ int main(void)
 	test_calls_without_return();
 	test_plt();
 	test_retpoline_plt();
+	test_retpoline_now();
 	test_stub();
 	test_lone_jump();
 	test_signal_return();
