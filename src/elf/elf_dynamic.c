@@ -10,6 +10,7 @@
  *                                  word of a chain is odd
  *
  *   DT_RELA DT_RELASZ              relocations
+ *   DT_RELACOUNT                   how many of them, the first ones, have no symbol
  *   DT_JMPREL DT_PLTRELSZ          relocations of the words that the stubs of the PLT read
  *   DT_INIT DT_FINI                .init and .fini, functions that have no FDE
  *
@@ -33,7 +34,7 @@
 struct elf_tags {
 	/* 0: not there */
 	uint64_t symbols, strings, strings_bytes, hash, gnu_hash, init, fini, rela, rela_bytes;
-	uint64_t stubs, stubs_bytes;
+	uint64_t n_relative, stubs, stubs_bytes;
 };
 
 static void elf_set_tag(struct elf_tags *tags, const Elf64_Dyn *entry)
@@ -59,6 +60,9 @@ static void elf_set_tag(struct elf_tags *tags, const Elf64_Dyn *entry)
 		break;
 	case DT_RELASZ:
 		tags->rela_bytes = entry->d_un.d_val;
+		break;
+	case DT_RELACOUNT:
+		tags->n_relative = entry->d_un.d_val;
 		break;
 	case DT_JMPREL:
 		tags->stubs = entry->d_un.d_ptr;
@@ -209,20 +213,37 @@ bool elf_find_dynamic(struct elf_file *file, struct elf_dynamic *dynamic)
 	return true;
 }
 
+/* Finds SIZE_BYTES at ADDRESS in the file; 0: there is no such table. */
+static struct elf_place elf_find_table(struct elf_file *file, uint64_t address, uint64_t size_bytes)
+{
+	struct elf_place table = { 0 };
+	uint64_t left_bytes;
+
+	if (address && elf_find_offset(file, address, &table.offset, &left_bytes))
+		table.size_bytes = size_bytes < left_bytes ? size_bytes : left_bytes;
+	return table;
+}
+
 bool elf_find_stub_tables(struct elf_file *file, struct elf_stub_tables *tables)
 {
-	uint64_t bias, left_bytes;
+	uint64_t bias, relative_bytes;
 	struct elf_dynamic dynamic;
 	struct elf_tags tags;
 
-	if (!elf_find_names(file, &tags, &bias, &dynamic) || !tags.stubs ||
-	    !elf_find_offset(file, tags.stubs - bias, &tables->relocations_at, &left_bytes))
+	if (!elf_find_names(file, &tags, &bias, &dynamic))
 		return false;
-	tables->relocations_bytes = tags.stubs_bytes < left_bytes ? tags.stubs_bytes : left_bytes;
-	tables->symbols_at = dynamic.symbols_offset;
-	tables->strings_at = dynamic.strings_offset;
-	tables->strings_bytes = dynamic.strings_bytes;
-	return true;
+	if (tags.n_relative > tags.rela_bytes / sizeof(Elf64_Rela))
+		tags.n_relative = 0;
+	relative_bytes = tags.n_relative * sizeof(Elf64_Rela);
+	*tables = (struct elf_stub_tables){ .symbols_at = dynamic.symbols_offset,
+					    .strings_at = dynamic.strings_offset,
+					    .strings_bytes = dynamic.strings_bytes };
+	if (tags.stubs)
+		tables->stubs = elf_find_table(file, tags.stubs - bias, tags.stubs_bytes);
+	if (tags.rela)
+		tables->others = elf_find_table(file, tags.rela - bias + relative_bytes,
+						tags.rela_bytes - relative_bytes);
+	return tables->stubs.size_bytes || tables->others.size_bytes;
 }
 
 bool elf_find_relocations(struct elf_file *file, uint64_t *offset, uint64_t *size_bytes)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The stubs of a procedure linkage table, which have no symbols: each jumps to the address in one
- * word of the global offset table, and a relocation in .rela.plt tells whose address that is.
+ * word of the global offset table, and a relocation tells whose address that is: in .rela.plt, or
+ * in .rela.dyn for the stubs in .plt.got, of functions whose address the program takes, too.
  *
- *   x86-64   [endbr64] jmp *word(%rip)                 .plt, .plt.sec
+ *   x86-64   [endbr64] jmp *word(%rip)                 .plt, .plt.sec, .plt.got
  *            mov word(%rip),%r11                       retpolines of LLD
  *            [endbr64] push $i; jmp                    .plt with .plt.sec: relocation i
  *   arm64    [bti c] adrp x16, page; ldr x17, [x16, #place]
@@ -23,6 +24,7 @@
 #include "xtop/base/sorted.h"
 
 #define PLT_MAX_STUBS LIMIT(1U << 16, 64)
+#define PLT_MAX_OTHERS    LIMIT(4096, 64) /* relocations of .rela.dyn */
 #define PLT_LARGEST_BYTES 32 /* the largest stub; most have 16 */
 #define PLT_STUB_BYTES    16
 #define PLT_MAX_BYTES     (2 * PLT_LARGEST_BYTES * PLT_MAX_STUBS)
@@ -35,28 +37,31 @@ struct plt_word {
 	size_t relocation;
 };
 
-/* The relocations of .rela.plt, and where the names of their symbols are. */
+/* The relocations of .rela.plt and .rela.dyn, and where the names of their symbols are. */
 struct elf_plt {
 	struct elf_file *file;
 	struct symtab *tab;
-	struct elf_blob blob;
+	struct elf_blob stubs, others;
 	struct plt_word *words; /* ascending */
-	size_t n;
+	size_t n, n_stubs;      /* relocations from `n_stubs` on are the others */
 	struct elf_stub_tables tables;
 	size_t *n_added;
 };
 
 static void plt_deinit(struct elf_plt *plt)
 {
-	elf_blob_deinit(&plt->blob);
+	elf_blob_deinit(&plt->stubs);
+	elf_blob_deinit(&plt->others);
 	free(plt->words);
 }
 
 static Elf64_Rela plt_relocation(const struct elf_plt *plt, size_t i)
 {
+	const uint8_t *at = i < plt->n_stubs ? plt->stubs.bytes : plt->others.bytes;
 	Elf64_Rela relocation;
 
-	memcpy(&relocation, plt->blob.bytes + i * sizeof(relocation), sizeof(relocation));
+	memcpy(&relocation, at + (i < plt->n_stubs ? i : i - plt->n_stubs) * sizeof(relocation),
+	       sizeof(relocation));
 	return relocation;
 }
 
@@ -69,7 +74,6 @@ static int plt_compare(const void *a, const void *b)
 
 static bool plt_list_words(struct elf_plt *plt)
 {
-	plt->n = plt->blob.size_bytes / sizeof(Elf64_Rela);
 	plt->words = reallocarray(NULL, plt->n, sizeof(*plt->words));
 	if (!plt->words)
 		return false;
@@ -79,17 +83,32 @@ static bool plt_list_words(struct elf_plt *plt)
 	return true;
 }
 
+/* Loads the relocations at PLACE into BLOB. Returns their number; 0: none that can be read. */
+static size_t plt_load(struct elf_file *file, const struct elf_place *place, size_t most,
+		       struct elf_blob *blob)
+{
+	size_t n = place->size_bytes / sizeof(Elf64_Rela);
+
+	return n && n <= most && elf_load(file, place->offset, place->size_bytes, blob) &&
+			       !blob->n_gaps
+		       ? n
+		       : 0;
+}
+
 /* False: the file has no relocations of stubs, they cannot be read now, or memory is out. */
 static bool plt_open(struct elf_file *file, struct elf_plt *plt)
 {
 	struct elf_stub_tables *tables = &plt->tables;
 
-	return !elf_machine_is_short(file) && elf_find_stub_tables(file, tables) &&
-	       tables->relocations_bytes / sizeof(Elf64_Rela) <= PLT_MAX_STUBS &&
-	       tables->strings_at <= UINT32_MAX &&
-	       tables->strings_bytes <= UINT32_MAX - tables->strings_at &&
-	       elf_load(file, tables->relocations_at, tables->relocations_bytes, &plt->blob) &&
-	       !plt->blob.n_gaps && plt_list_words(plt);
+	if (elf_machine_is_short(file) || !elf_find_stub_tables(file, tables) ||
+	    tables->strings_at > UINT32_MAX ||
+	    tables->strings_bytes > UINT32_MAX - tables->strings_at)
+		return false;
+	plt->n_stubs = plt_load(file, &tables->stubs, PLT_MAX_STUBS, &plt->stubs);
+	plt->n = plt->n_stubs;
+	if (!file->n_sections || file->sections[elf_find_section(file, ".plt.got")].code)
+		plt->n += plt_load(file, &tables->others, PLT_MAX_OTHERS, &plt->others);
+	return plt->n && plt_list_words(plt);
 }
 
 /* Reads the name at AT in the file, and adds SYMBOL_STUB_SUFFIX. Returns its length; 0: none. */
@@ -186,7 +205,7 @@ static bool plt_match_x86(const struct elf_plt *plt, const struct plt_code *code
 	*start = code->address & ~(uint64_t)(PLT_WORD - 1);
 	if (plt_has(code, push, sizeof(push), &number)) {
 		*i = (uint32_t)number;
-		return code->address == *start && *i < plt->n;
+		return code->address == *start && *i < plt->n_stubs;
 	}
 	next = code->address + sizeof(number);
 	if (plt_has(code, jump, sizeof(jump), &number))
@@ -253,7 +272,7 @@ static struct xtop_error *plt_add_range(struct elf_plt *plt, uint64_t start, uin
 
 static struct xtop_error *plt_add_sections(struct elf_plt *plt)
 {
-	static const char *const names[] = { ".plt", ".plt.sec" };
+	static const char *const names[] = { ".plt", ".plt.sec", ".plt.got" };
 	uint64_t room = PLT_LARGEST_BYTES * (plt->n + 2);
 	struct xtop_error *error = NULL;
 
@@ -276,12 +295,13 @@ static struct xtop_error *plt_add_near_words(struct elf_plt *plt)
 {
 	uint64_t low = UINT64_MAX, high = 0, word, offset, left_bytes, room;
 
-	for (size_t i = 0; i < plt->n; i++)
-		if (elf_read_at(plt->file, plt->words[i].address, &word, sizeof(word)) && word) {
+	for (size_t i = 0; i < plt->n_stubs; i++)
+		if (elf_read_at(plt->file, plt_relocation(plt, i).r_offset, &word, sizeof(word)) &&
+		    word) {
 			low = word < low ? word : low;
 			high = word > high ? word : high;
 		}
-	room = PLT_LARGEST_BYTES * (plt->n + 2);
+	room = PLT_LARGEST_BYTES * (plt->n_stubs + 2);
 	low &= ~(uint64_t)(PLT_STUB_BYTES - 1);
 	if (low > high || high - low > room)
 		return NULL;

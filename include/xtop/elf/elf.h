@@ -269,9 +269,14 @@ struct xtop_error *elf_each_symbol(struct elf_file *file, uint32_t type, elf_sym
 				   void *context);
 /* Finds the Elf64_Rela entries of DT_RELA in the file. False: there are none in the file. */
 bool elf_find_relocations(struct elf_file *file, uint64_t *offset, uint64_t *size_bytes);
-/* Where the file has the relocations of the PLT's stubs, their symbols and names. */
+/* A table in the file. */
+struct elf_place {
+	uint64_t offset, size_bytes;
+};
+/* Where the file has the relocations of words that stubs read, their symbols and names. */
 struct elf_stub_tables {
-	uint64_t relocations_at, relocations_bytes;
+	struct elf_place stubs;  /* DT_JMPREL */
+	struct elf_place others; /* those of DT_RELA that have a symbol */
 	uint64_t symbols_at; /* .dynsym, whose hash table need not have the file's imports */
 	uint64_t strings_at, strings_bytes;
 };
