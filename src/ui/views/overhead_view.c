@@ -306,7 +306,7 @@ static void overhead_trace(struct overhead_page *page)
 				   rate),
 		      format_count(exits->lost, lost),
 		      exits->lost ? ": rates are of what was seen" : "");
-	/* tests/lab/exits-rates-long.test measures it. Nothing in the trace tells it. */
+	/* tests/lab/exits-cost-long.test measures it. Nothing in the trace tells it. */
 	overhead_line(page, NULL, STYLE_NORMAL,
 		      "it slows each exit of each guest   in the lab 10,000 exits a second cost "
 		      "6 %% of a guest's work   100,000 cost 55 %%");
