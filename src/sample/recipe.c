@@ -20,7 +20,7 @@ bool recipe_check(const struct recipe *recipe)
 	    !recipe_check_offset(recipe->next) || !recipe_check_offset(recipe->array_start) ||
 	    !recipe_check_offset(recipe->array_size) || !recipe_check_offset(recipe->element) ||
 	    !recipe_check_offset(recipe->far) || !recipe_check_offset(recipe->deep) ||
-	    recipe->n_far >= recipe->n_words)
+	    !recipe_check_offset(recipe->current) || recipe->n_far >= recipe->n_words)
 		return false;
 	for (unsigned i = 0; i < recipe->n_loads; i++)
 		if (!recipe_check_offset(recipe->loads[i]))
@@ -40,6 +40,7 @@ struct recipe_walk {
 	uint64_t node;       /* address of the present node; 0: there is no node */
 	uint64_t owner;      /* address of the structure that has the array */
 	uint64_t start, end; /* first byte of the array, and first byte after the array */
+	uint64_t current;    /* address of the word that stands before the first node */
 	unsigned n_stacks;   /* structures with an array that were visited so far */
 };
 
@@ -87,6 +88,7 @@ static void recipe_begin(struct recipe_walk *walk, uint64_t thread_pointer)
 		walk->owner = walk->node;
 		walk->node = recipe_read(walk, walk->owner + recipe->loads[i]);
 	}
+	walk->current = walk->owner + recipe->current;
 	if (walk->node && recipe->shape == RECIPE_ARRAY)
 		recipe_begin_array(walk);
 	else if (recipe->shape == RECIPE_STACKS)
@@ -146,6 +148,22 @@ static bool recipe_copy_node(const struct recipe_walk *walk, unsigned number, ui
 	return true;
 }
 
+/* Begins WORDS, which may be NULL, with the node of the recipe's `current`. Returns its words. */
+static size_t recipe_copy_current(const struct recipe_walk *walk, uint64_t *words)
+{
+	const struct recipe *recipe = walk->recipe;
+	uint64_t word;
+
+	if (!recipe->current || !walk->node)
+		return 0;
+	word = recipe_read(walk, walk->current);
+	if (words) {
+		memset(words, 0, recipe->n_words * sizeof(*words));
+		words[recipe->n_words - recipe->n_far - 1] = word;
+	}
+	return recipe->n_words;
+}
+
 size_t recipe_follow(const struct recipe *recipe, uint64_t thread_pointer, recipe_read_fn *read,
 		     void *context, uint64_t *words, size_t max_words)
 {
@@ -154,9 +172,10 @@ size_t recipe_follow(const struct recipe *recipe, uint64_t thread_pointer, recip
 	unsigned n_pages = 0;
 	size_t n = 0;
 
-	if (recipe->by_thread && !thread_pointer)
+	if ((recipe->by_thread && !thread_pointer) || max_words < recipe->n_words)
 		return 0;
 	recipe_begin(&walk, thread_pointer);
+	n = recipe_copy_current(&walk, words);
 	for (unsigned i = 0; walk.node && i < RECIPE_MAX_NODES && n_pages < RECIPE_MAX_PAGES; i++) {
 		uint64_t node = walk.node;
 

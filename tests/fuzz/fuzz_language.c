@@ -102,8 +102,11 @@ static bool read_word(void *context, uint64_t address, uint64_t *word)
 /* A recipe of any numbers. */
 static struct recipe make_recipe(struct fuzz *fuzz)
 {
-	struct recipe recipe = { .base = make_word(fuzz),
-				 .by_thread = fuzz_u8(fuzz) % 2,
+	uint64_t base = make_word(fuzz);
+	uint8_t begin = fuzz_u8(fuzz);
+	struct recipe recipe = { .base = base,
+				 .by_thread = begin % 2,
+				 .current = 8 * (begin / 2),
 				 .n_loads = fuzz_u8(fuzz) % (RECIPE_MAX_LOADS + 2),
 				 .n_words = fuzz_u8(fuzz) % (RECIPE_MAX_WORDS + 2),
 				 .shape = fuzz_u8(fuzz) % (N_RECIPE_SHAPES + 1),

@@ -159,6 +159,28 @@ static void test_list(void)
 	check(n > NODES * N_WORDS && n <= RECIPE_MAX_NODES * N_WORDS, "a ring ends: %zu words", n);
 }
 
+/* A word of the structure that leads to the list comes before the nodes. */
+static void test_current(struct recipe recipe)
+{
+	const uint64_t *words;
+	bool missed;
+	size_t n;
+
+	put(node_at(12), node_at(13));
+	put(LIST + 16, 77);
+	recipe.current = 16;
+	control_set_recipe(guest.control, guest.memory->regs[0].cr3, &recipe);
+	copy_poll_stacks(&guest.copier);
+	words = copy_list(&n, &missed);
+	check_u64(n, (NODES + 1) * N_WORDS, "words of all nodes and one more");
+	check(words && !words[0] && words[1] == 77 && !words[2] && !words[3],
+	      "the word is the last one that is no far word");
+	check_nodes(words + N_WORDS, n - N_WORDS);
+	put(LIST, 0);
+	copy_list(&n, &missed);
+	check_u64(n, 0, "words of a list without nodes");
+}
+
 int main(void)
 {
 	const struct recipe recipe = { .base = LIST,
@@ -180,6 +202,7 @@ int main(void)
 	make_list();
 	control_set_recipe(guest.control, guest.memory->regs[0].cr3, &recipe);
 	test_list();
+	test_current(recipe);
 	frame_cache_destroy(guest.copier.cache);
 	control_destroy(guest.control);
 	memory_guest_destroy(guest.memory);

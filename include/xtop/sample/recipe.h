@@ -60,7 +60,13 @@ struct recipe {
 	 * cannot be read is 0.
 	 */
 	uint16_t far, n_far, deep;
-	uint16_t unused[3];
+	/*
+	 * Offset in the structure that the last load reads from. The list begins with a node of
+	 * words of 0, but for the last one that is no far word: this one is read there. 0: the list
+	 * begins with the first node.
+	 */
+	uint16_t current;
+	uint16_t unused[2];
 };
 
 /* The entry in `words` of a far word that lies OFFSET bytes after the address. */
