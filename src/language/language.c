@@ -96,13 +96,19 @@ bool runtime_find_recipe(const struct runtime_process *process, uint64_t thread_
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* Decodes a node of which only the first N_WORDS are there. Returns false as read_frame() does. */
+/* The words of a node in the oldest recordings. */
+static unsigned runtime_count_least_words(const struct language_ops *ops)
+{
+	return ops->n_words_before ? ops->n_words_before : ops->n_words;
+}
+
+/* Decodes a node of an old recording. Returns false as read_frame() does. */
 static bool runtime_read_short_frame(const struct runtime_process *process, const uint64_t *words,
-				     size_t n_words, struct runtime_frame *frame)
+				     struct runtime_frame *frame)
 {
 	uint64_t all[RECIPE_MAX_WORDS] = { 0 };
 
-	memcpy(all, words, n_words * sizeof(*words));
+	memcpy(all, words, process->runtime->ops->n_words_before * sizeof(*words));
 	return process->runtime->ops->read_frame(process, all, 0, frame);
 }
 
@@ -112,22 +118,28 @@ static size_t runtime_make_frames(const struct runtime_process *process, const u
 {
 	const struct language_ops *ops = process->runtime->ops;
 	size_t n_nodes, n = 0;
-	bool is_short = n_words == ops->n_words_before;
+	bool is_short = n_words < ops->n_words;
+	uint64_t place = 0;
 
-	if (!n_words || (!is_short && n_words != ops->n_words))
+	if (n_words < runtime_count_least_words(ops) || n_words > ops->n_words)
 		return 0;
 	n_nodes = n_bytes / (n_words * sizeof(*words));
 	for (size_t j = 0; j < n_nodes && n < RUNTIME_MAX_FRAMES; j++, words += n_words) {
-		frames[n] = (struct runtime_frame){ .code = 0 };
+		frames[n] = (struct runtime_frame){ .position = place, .caller = place };
 		if (j + ops->n_outer < n_nodes &&
-		    (is_short ? runtime_read_short_frame(process, words, n_words, &frames[n])
-			      : ops->read_frame(process, words, n_nodes - j - 1, &frames[n])))
-			n++;
-		else if (n && (frames[n].outermost || j + ops->n_outer >= n_nodes))
+		    (is_short ? runtime_read_short_frame(process, words, &frames[n])
+			      : ops->read_frame(process, words, n_nodes - j - 1, &frames[n]))) {
+			place = frames[n++].caller;
+			continue;
+		}
+		place = frames[n].caller;
+		if (n && (frames[n].outermost || j + ops->n_outer >= n_nodes))
 			frames[n - 1].outermost = true;
 	}
 	if (ops->main_code && n_nodes && n < RUNTIME_MAX_FRAMES)
-		frames[n++] = (struct runtime_frame){ .code = ops->main_code, .outermost = true };
+		frames[n++] = (struct runtime_frame){ .code = ops->main_code,
+						      .position = place,
+						      .outermost = true };
 	return n;
 }
 
@@ -136,14 +148,14 @@ size_t runtime_read_frames(const struct runtime_process *process, const struct s
 {
 	const struct sample_stack *piece = sample_first_stack(vcpu);
 	const struct language_ops *ops = process->runtime->ops;
-	unsigned n_before = ops->n_words_before ? ops->n_words_before : ops->n_words;
 
 	if (!ops->read_frame)
 		return 0;
 	for (unsigned i = 0; i < vcpu->n_stacks; i++, piece = sample_next_stack(piece))
 		if (piece->kind == STACK_LIST)
 			return runtime_make_frames(process, (const uint64_t *)(piece + 1),
-						   piece->address ? piece->address : n_before,
+						   piece->address ? piece->address
+								  : runtime_count_least_words(ops),
 						   piece->size_bytes, frames);
 	return 0;
 }

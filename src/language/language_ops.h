@@ -42,7 +42,7 @@ struct language_ops {
 	/*
 	 * Decodes WORDS, the copy of a node. The words of N_OUTER nodes further out follow. In an
 	 * old recording the words from n_words_before on are 0. Returns false if the node is no
-	 * function.
+	 * function. FRAME comes with frame->caller of the node before as position and caller.
 	 */
 	bool (*read_frame)(const struct runtime_process *process, const uint64_t *words,
 			   size_t n_outer, struct runtime_frame *frame);

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Perl subroutines in processes that run Perl 5.24 to 5.42 with threads, as distributions build
- * Perl. glibc keeps the address of a thread's interpreter among the values of its pthread keys
- * (PL_thr_key). The interpreter leads to the newest of its stacks, each with an array of contexts:
+ * Perl subroutines in processes that run Perl 5.24 to 5.42. If Perl has threads, as distributions
+ * build it, glibc keeps the address of a thread's interpreter among the values of its pthread keys
+ * (PL_thr_key). Otherwise the members of the only interpreter are variables (PL_curstackinfo). The
+ * interpreter leads to the newest of its stacks, each with an array of contexts:
  *
  *   interpreter ─► PERL_SI ──si_prev──► PERL_SI ...        sort, tie, signals begin a new one
  *                    │ si_cxstack         │
  *                    └► PERL_CONTEXT[0 .. si_cxix]         the last one is the innermost
  *
- * A context of a subroutine has its CV. Structures are those of perl 5.24 and later (cop.h, cv.h,
- * gv.h, hv.h, sv.h); the place of PL_curstackinfo differs, and is searched for.
+ * A context of a subroutine has its CV. A COP is where a statement begins, with its line and file.
+ * The interpreter has that of the present statement (PL_curcop), and each context that of the
+ * statement in which it began, which is its caller's. Structures are those of perl 5.24 and later
+ * (cop.h, cv.h, gv.h, hv.h, op.h, sv.h); the place of PL_curstackinfo differs, and is searched for.
  */
 #include "config.h"
 
@@ -22,10 +25,12 @@
 
 #include "xtop/base/hash.h"
 
-enum { EXPORT_LOOP, EXPORT_KEY };
-enum { WORD_TYPE, WORD_CV, WORD_RETURN, WORD_SEQUENCE, N_PERL_WORDS };
+enum { EXPORT_LOOP, EXPORT_KEY, EXPORT_STACK, EXPORT_STATEMENT };
+enum { WORD_TYPE, WORD_CV, WORD_RETURN, WORD_STATEMENT, WORD_SEQUENCE, N_PERL_WORDS };
+#define N_PERL_WORDS_BEFORE WORD_STATEMENT
 
-#define INTERPRETER_SEARCHED 64 /* words */
+#define INTERPRETER_SEARCHED  64 /* words */
+#define STACK_AFTER_STATEMENT 16 /* PL_curstackinfo comes two words after PL_curcop (intrpvar.h) */
 
 /* PERL_SI */
 #define STACK_CONTEXTS 8
@@ -35,12 +40,17 @@ enum { WORD_TYPE, WORD_CV, WORD_RETURN, WORD_SEQUENCE, N_PERL_WORDS };
 #define STACK_MAX_ROOM (1 << 20)
 
 /* PERL_CONTEXT */
-#define CONTEXT_BYTES  104
-#define CONTEXT_TYPE   0
-#define CONTEXT_RETURN 48 /* place of a subroutine's return in its caller; 0: the loop ends */
-#define CONTEXT_CV     72
-#define TYPE_MASK      0xf
-#define TYPE_SUB       9
+#define CONTEXT_BYTES     104
+#define CONTEXT_TYPE      0
+#define CONTEXT_STATEMENT 16 /* blk_oldcop */
+#define CONTEXT_RETURN    48 /* place of a subroutine's return in its caller; 0: the loop ends */
+#define CONTEXT_CV        72
+#define TYPE_MASK         0xf
+#define TYPE_SUB          9
+#define TYPE_FORMAT       10
+#define TYPE_EVAL         11
+#define SUB_FAKE          0x80 /* CXp_SUB_RE_FAKE: code of a pattern in the subroutine itself */
+#define EVAL_BLOCK        0x40 /* CXp_TRYBLOCK: not the text of a string or file */
 
 /* SV, and the bodies of a CV, GV and HV */
 #define SV_BODY        0
@@ -51,6 +61,7 @@ enum { WORD_TYPE, WORD_CV, WORD_RETURN, WORD_SEQUENCE, N_PERL_WORDS };
 #define SV_TYPE_HV     12
 #define SV_TYPE_CV     13
 #define CV_STASH       32
+#define CV_START       40 /* the first operation, which begins the first statement */
 #define CV_GV          56
 #define CV_FILE        64
 #define CV_SEQUENCE    88 /* counts what was compiled: 32 bits, with CV_FLAGS in one word */
@@ -66,12 +77,18 @@ enum { WORD_TYPE, WORD_CV, WORD_RETURN, WORD_SEQUENCE, N_PERL_WORDS };
 #define HEK_LENGTH 4
 #define HEK_TEXT   8
 
+/* COP */
+#define COP_LINE     36 /* 32 bits */
+#define COP_FILE     48 /* the path; without threads a GV whose name has "_<" before the path */
+#define COP_MAX_LINE 10000000
+
 #define PERL_MAIN 1 /* stands for the program's own code, which is in no subroutine */
 
 static bool perl_find_layout(struct elf_file *file, const char *name, struct runtime *runtime)
 {
 	(void)file, (void)name;
-	return runtime->exports[EXPORT_KEY];
+	return runtime->exports[EXPORT_KEY] ||
+	       (runtime->exports[EXPORT_STACK] && runtime->exports[EXPORT_STATEMENT]);
 }
 
 /* --- frames ----------------------------------------------------------------------------------- */
@@ -111,8 +128,9 @@ static bool perl_is_interpreter(const struct runtime_process *process, uint64_t 
 	return pointer != thread_pointer && perl_find_stack(process, pointer);
 }
 
-static bool perl_find_recipe(const struct runtime_process *process, uint64_t thread_pointer,
-			     struct recipe *recipe)
+/* Sets how RECIPE begins: at a thread's interpreter. */
+static bool perl_begin_by_thread(const struct runtime_process *process, uint64_t thread_pointer,
+				 struct recipe *recipe)
 {
 	int64_t distance;
 	uint64_t interpreter;
@@ -120,11 +138,34 @@ static bool perl_find_recipe(const struct runtime_process *process, uint64_t thr
 	if (!runtime_search_thread(process, thread_pointer, perl_is_interpreter, &distance))
 		return false;
 	interpreter = runtime_read_word(process, thread_pointer + (uint64_t)distance);
+	recipe->base = (uint64_t)distance;
+	recipe->by_thread = 1;
+	recipe->n_loads = 2;
+	recipe->loads[1] = (uint16_t)perl_find_stack(process, interpreter);
+	if (recipe->loads[1] > STACK_AFTER_STATEMENT)
+		recipe->current = recipe->loads[1] - STACK_AFTER_STATEMENT;
+	return recipe->loads[1];
+}
+
+/* Sets how RECIPE begins: at the variables of a Perl without threads. */
+static bool perl_begin_at_variables(const struct runtime_process *process, struct recipe *recipe)
+{
+	uint64_t stack = process->runtime->exports[EXPORT_STACK];
+	uint64_t statement = process->runtime->exports[EXPORT_STATEMENT];
+	uint64_t base = (stack < statement ? stack : statement) - sizeof(uint64_t);
+
+	recipe->base = base + process->bias;
+	recipe->n_loads = 1;
+	recipe->loads[0] = (uint16_t)(stack - base);
+	recipe->current = (uint16_t)(statement - base);
+	return stack - base <= UINT16_MAX && statement - base <= UINT16_MAX &&
+	       perl_is_stack(process, runtime_read_word(process, stack + process->bias));
+}
+
+static bool perl_find_recipe(const struct runtime_process *process, uint64_t thread_pointer,
+			     struct recipe *recipe)
+{
 	*recipe = (struct recipe){
-		.base = (uint64_t)distance,
-		.by_thread = 1,
-		.n_loads = 2,
-		.loads = { 0, (uint16_t)perl_find_stack(process, interpreter) },
 		.shape = RECIPE_STACKS,
 		.next = STACK_PREVIOUS,
 		.array_start = STACK_CONTEXTS,
@@ -134,25 +175,64 @@ static bool perl_find_recipe(const struct runtime_process *process, uint64_t thr
 		.words = { [WORD_TYPE] = CONTEXT_TYPE,
 			   [WORD_CV] = CONTEXT_CV,
 			   [WORD_RETURN] = CONTEXT_RETURN,
+			   [WORD_STATEMENT] = CONTEXT_STATEMENT,
 			   [WORD_SEQUENCE] = recipe_after(SV_BODY) },
 		.far = CONTEXT_CV,
 		.n_far = 1,
 		.deep = CV_SEQUENCE,
 	};
-	return recipe->loads[1];
+	return process->runtime->exports[EXPORT_KEY]
+		       ? perl_begin_by_thread(process, thread_pointer, recipe)
+		       : perl_begin_at_variables(process, recipe);
+}
+
+/* Whether the node WORDS begins another text than the one further out: its caller's. */
+static bool perl_is_call(const uint64_t *words)
+{
+	uint64_t context = words[WORD_TYPE];
+
+	switch (context & TYPE_MASK) {
+	case TYPE_SUB:
+		return !(context & SUB_FAKE);
+	case TYPE_FORMAT:
+		return true;
+	case TYPE_EVAL:
+		return !(context & EVAL_BLOCK);
+	default:
+		return false;
+	}
+}
+
+/* Whether the subroutine of the node WORDS, with N_OUTER nodes further out, calls itself. */
+static bool perl_is_recursion(const uint64_t *words, size_t n_outer)
+{
+	for (const uint64_t *outer = words + N_PERL_WORDS; n_outer--; outer += N_PERL_WORDS)
+		if (perl_is_call(outer))
+			return outer[WORD_CV] == words[WORD_CV];
+	return false;
 }
 
 static bool perl_read_frame(const struct runtime_process *process, const uint64_t *words,
 			    size_t n_outer, struct runtime_frame *frame)
 {
-	(void)process, (void)n_outer;
+	(void)process;
 	if (!words[WORD_TYPE] && !words[WORD_CV] && !words[WORD_RETURN]) {
-		frame->outermost = true; /* one stack of the interpreter ends here */
+		if (words[WORD_STATEMENT])
+			frame->caller = words[WORD_STATEMENT]; /* PL_curcop */
+		else
+			frame->outermost = true; /* one stack of the interpreter ends here */
 		return false;
 	}
+	if (!perl_is_call(words))
+		return false;
+	frame->caller = words[WORD_STATEMENT];
 	if ((words[WORD_TYPE] & TYPE_MASK) != TYPE_SUB)
 		return false;
 	frame->code = words[WORD_CV];
+	/* A subroutine that begins has its caller's statement still. */
+	if (frame->position && frame->position == frame->caller &&
+	    !perl_is_recursion(words, n_outer))
+		frame->position = frame->code;
 	frame->name_hash = (uint32_t)words[WORD_SEQUENCE];
 	frame->outermost = !words[WORD_RETURN];
 	return true;
@@ -281,6 +361,24 @@ static bool perl_read_sub(const struct runtime_process *process, uint64_t body, 
 	       perl_read_package(process, stash, package, capacity);
 }
 
+/* Reads the path of the file that has STATEMENT. */
+static bool perl_read_file(const struct runtime_process *process, uint64_t statement,
+			   char path[RUNTIME_FILE_BYTES])
+{
+	uint64_t file = runtime_is_pointer(statement)
+				? runtime_read_word(process, statement + COP_FILE)
+				: 0;
+
+	if (file && !process->runtime->exports[EXPORT_KEY])
+		file = runtime_read_word(process,
+					 runtime_read_word(process, file + SV_BODY) + GV_NAME) +
+		       HEK_TEXT + strlen("_<");
+	*path = '\0';
+	if (file)
+		memory_read_string(process->memory, process->root, file, path, RUNTIME_FILE_BYTES);
+	return *path;
+}
+
 static bool perl_read_name(const struct runtime_process *process, const struct runtime_frame *frame,
 			   struct runtime_name *name)
 {
@@ -289,6 +387,7 @@ static bool perl_read_name(const struct runtime_process *process, const struct r
 
 	if (frame->code == PERL_MAIN) {
 		snprintf(name->function, sizeof(name->function), "<main>");
+		perl_read_file(process, frame->position, name->file);
 		return true;
 	}
 	if (perl_read_type(process, frame->code) != SV_TYPE_CV ||
@@ -303,18 +402,48 @@ static bool perl_read_name(const struct runtime_process *process, const struct r
 	return true;
 }
 
+/*
+ * The line of the statement at FRAME's position; the code stands for the first one. The statement
+ * is the subroutine's as long as the subroutine is there; it is in another file by a #line
+ * directive.
+ */
+static uint32_t perl_read_line(const struct runtime_process *process,
+			       const struct runtime_frame *frame)
+{
+	uint64_t body = runtime_read_word(process, frame->code + SV_BODY);
+	uint64_t statement = frame->position == frame->code
+				     ? runtime_read_word(process, body + CV_START)
+				     : frame->position;
+	char file[RUNTIME_FILE_BYTES], own[RUNTIME_FILE_BYTES];
+	uint32_t line = 0;
+
+	if (!perl_read_file(process, statement, file) ||
+	    !memory_read_u32(process->memory, process->root, statement + COP_LINE, &line) ||
+	    line > COP_MAX_LINE)
+		return 0;
+	if (frame->code == PERL_MAIN)
+		return line;
+	memory_read_string(process->memory, process->root,
+			   runtime_read_word(process, body + CV_FILE), own, sizeof(own));
+	return strcmp(file, own) == 0 && perl_is_same_now(process, frame, body) ? line : 0;
+}
+
 static const char *const perl_loops[] = { "Perl_runops_standard", "Perl_runops_debug", NULL };
 
 const struct language_ops perl_language = {
 	.prefix = "[pl] ",
-	.exports = { [EXPORT_LOOP] = "Perl_runops_standard", [EXPORT_KEY] = "PL_thr_key" },
+	.exports = { [EXPORT_LOOP] = "Perl_runops_standard",
+		     [EXPORT_KEY] = "PL_thr_key",
+		     [EXPORT_STACK] = "PL_curstackinfo",
+		     [EXPORT_STATEMENT] = "PL_curcop" },
 	.loops = perl_loops,
 	.find_layout = perl_find_layout,
 	.find_recipe = perl_find_recipe,
 	.read_frame = perl_read_frame,
 	.check_code = perl_check_code,
 	.read_name = perl_read_name,
+	.read_line = perl_read_line,
 	.n_words = N_PERL_WORDS,
-	.n_words_before = WORD_SEQUENCE,
+	.n_words_before = N_PERL_WORDS_BEFORE,
 	.main_code = PERL_MAIN,
 };

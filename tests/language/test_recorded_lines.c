@@ -25,6 +25,8 @@ static const struct language {
 	  "  echo \"END\\n\";\n  sleep(100);\n}\nalpha(1);\n", 4 },
 	{ "ruby", "work.rb", "def alpha(x)\n", "  x += x.to_s.size\n",
 	  "  puts 'END'; $stdout.flush\n  sleep 100\nend\nalpha 1\n", 3 },
+	{ "perl", "work.pl", "sub alpha {\n  my $x = shift;\n", "  $x += length $x;\n",
+	  "  $| = 1; print \"END\\n\";\n  sleep 100;\n}\nalpha(1);\n", 4 },
 };
 
 static void write_program(const struct language *language, const char *path)

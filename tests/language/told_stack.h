@@ -72,8 +72,8 @@ static inline bool told_is_same_in_old(const struct runtime_process *process,
 	if (runtime_read_frames(process, vcpu, old) != n)
 		return false;
 	for (size_t i = 0; i < n; i++)
-		if (old[i].code != frames[i].code || old[i].position != frames[i].position ||
-		    old[i].outermost != frames[i].outermost)
+		if (old[i].code != frames[i].code || old[i].outermost != frames[i].outermost ||
+		    (old[i].position && old[i].position != frames[i].position))
 			return false;
 	return true;
 }

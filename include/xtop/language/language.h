@@ -74,6 +74,7 @@ bool runtime_find_recipe(const struct runtime_process *process, uint64_t thread_
 struct runtime_frame {
 	uint64_t code; /* address of what describes the function; identifies it in the process */
 	uint64_t position; /* place in the function, as its language counts places */
+	uint64_t caller;   /* place in the calling function, if that one's frame does not have it */
 	uint64_t owner; /* the class that has the method, if a method of Ruby runs; otherwise 0 */
 	uint64_t seen;  /* a word at `code` that the sample's stop copied; 0: not known */
 	/*
