@@ -62,38 +62,16 @@ static void flow_forget(struct flow *flow)
 		flow->ops[i].state = flow->ops[i].call = flow->ops[i].since = 0;
 }
 
-/*
- * Whether OP begins the head of a PLT. The head pushes a word and jumps. The stubs after it have
- * pushed a word already when they jump to the head.
- */
-static bool flow_is_plt_head(struct flow *flow, uint32_t op)
-{
-	const struct instruction *push = &flow->ops[op].instruction;
-	uint32_t jump;
-
-	if (push->effect != EFFECT_PUSH || push->source != REG_NONE ||
-	    push->length >= flow->windows[0].size_bytes)
-		return false;
-	jump = flow_decode(flow, &flow->windows[0], push->length);
-	return jump != NO_OP && flow->ops[jump].instruction.flow == INSTRUCTION_INDIRECT;
-}
-
 static void flow_run_entry(struct flow *flow)
 {
 	uint32_t state, op = flow_decode(flow, &flow->windows[0], 0);
-	struct computed_state head;
 
 	flow_forget_states(flow);
 	if (op == NO_OP)
 		return;
 	if (flow->guesses)
 		flow_find_entries(flow);
-	state = flow->entry;
-	if (flow_is_plt_head(flow, op)) {
-		computed_state_init(&head, flow->machine);
-		head.regs[REG_SP].offset -= sizeof(uint64_t);
-		state = flow_number(flow, &head);
-	}
+	state = flow_is_plt_head(flow, op) ? flow_head_state(flow) : flow->entry;
 	for (unsigned i = 0; i <= FLOW_MAX_RESTARTS; i++) {
 		flow->again = flow->contradicts = false;
 		flow->may_restart = i < FLOW_MAX_RESTARTS;

@@ -17,6 +17,29 @@
 #define FLOW_STUB_BYTES 8 /* the smallest stub of a PLT */
 #define FLOW_PROLOGUE   4 /* first instructions, among which one may be a prologue's */
 
+/* --- the head of a PLT ------------------------------------------------------------------------ */
+
+bool flow_is_plt_head(struct flow *flow, uint32_t op)
+{
+	struct flow_window *window = &flow->windows[flow->ops[op].window];
+	const struct instruction *push = &flow->ops[op].instruction;
+	uint32_t next = flow->ops[op].offset + push->length, jump;
+
+	if (push->effect != EFFECT_PUSH || push->source != REG_NONE || next >= window->size_bytes)
+		return false;
+	jump = flow_decode(flow, window, next);
+	return jump != NO_OP && flow->ops[jump].instruction.flow == INSTRUCTION_INDIRECT;
+}
+
+uint32_t flow_head_state(struct flow *flow)
+{
+	struct computed_state head;
+
+	computed_state_init(&head, flow->machine);
+	head.regs[REG_SP].offset -= sizeof(uint64_t);
+	return flow_number(flow, &head);
+}
+
 /* --- code that no path leads to --------------------------------------------------------------- */
 
 /* Joins the states that a try has brought to known code. */
@@ -205,6 +228,9 @@ static void flow_try_all(struct flow *flow, uint32_t op, const struct flow_recen
 	uint64_t address = flow_address(flow, &flow->ops[op]);
 	uint32_t state;
 
+	if (flow_is_plt_head(flow, op) &&
+	    flow_try(flow, op, flow_head_state(flow), TRY_UNCONFIRMED))
+		return;
 	if ((flow->ops[op].entry || (flow->guesses && address % FLOW_ALIGNMENT == 0)) &&
 	    flow_try_entry(flow, op, true))
 		return;
@@ -224,6 +250,22 @@ static void flow_try_all(struct flow *flow, uint32_t op, const struct flow_recen
 }
 
 /*
+ * Where the head of a PLT begins after the zeros at OFFSET, with which linkers align sections;
+ * OFFSET: it does not.
+ */
+static uint32_t flow_skip_zeros(struct flow *flow, struct flow_window *window, uint32_t offset)
+{
+	uint32_t at = offset, op = NO_OP;
+
+	while ((window->start + at) % FLOW_ALIGNMENT && at < window->size_bytes &&
+	       !window->bytes[at])
+		at++;
+	if (at > offset && at < window->size_bytes)
+		op = flow_decode(flow, window, at);
+	return op != NO_OP && flow_is_plt_head(flow, op) ? at : offset;
+}
+
+/*
  * Tries all code of WINDOW that has no state, in order. JUMPS has states of earlier windows, too.
  */
 static void flow_fill_window(struct flow *flow, struct flow_window *window,
@@ -234,9 +276,11 @@ static void flow_fill_window(struct flow *flow, struct flow_window *window,
 	bool begins = true; /* control does not come from the instruction before */
 
 	while (offset < window->size_bytes && !flow->failed) {
-		uint32_t number = flow_decode(flow, window, offset);
+		uint32_t number;
 		struct flow_op *op;
 
+		offset = begins ? flow_skip_zeros(flow, window, offset) : offset;
+		number = flow_decode(flow, window, offset);
 		if (number == NO_OP) {
 			offset++;
 			begins = true;

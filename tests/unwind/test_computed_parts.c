@@ -127,6 +127,39 @@ static void test_jump_out(void)
 	computed_destroy(computed);
 }
 
+/* Without tables .init, zeros up to the next section, and the PLT are one function. */
+static void test_plt_head(void)
+{
+	static const uint8_t bytes[] = {
+		0x48, 0x83, 0xec, 0x08, /* 1000: sub $8,%rsp */
+		0xff, 0xd0,             /* 1004: call *%rax */
+		0x48, 0x83, 0xc4, 0x08, /* 1006: add $8,%rsp */
+		0xc3,                   /* 100a: ret */
+		0, 0, 0, 0, 0,
+		0xff, 0x35, 0xca, 0x2f, 0, 0, /* 1010: push word(%rip) */
+		0xff, 0x25, 0xcc, 0x2f, 0, 0, /* 1016: jmp *word(%rip) */
+		0x0f, 0x1f, 0x40, 0x00,
+		0xff, 0x25, 0xca, 0x2f, 0, 0, /* 1020: jmp *word(%rip) */
+		0x68, 0, 0, 0, 0,             /* 1026: push $0 */
+		0xe9, 0xe0, 0xff, 0xff, 0xff, /* 102b: jmp 1010 */
+	};
+	struct code code = { bytes, sizeof(bytes), { { PLACE, 0x1030 } } };
+	static const struct {
+		uint64_t address;
+		unsigned n_words;
+	} steps[] = { { 0x1000, 0 }, { 0x1020, 0 }, { 0x1026, 0 }, { 0x102b, 1 }, { 0x1010, 1 },
+		      { 0x1016, 2 } };
+
+	for (unsigned first = 0; first < 3; first++) {
+		struct computed *computed = create_computed(&code);
+
+		for (unsigned i = 0; i < 6; i++)
+			check_step(computed, "a PLT", steps[(first * 2 + i) % 6].address,
+				   steps[(first * 2 + i) % 6].n_words);
+		computed_destroy(computed);
+	}
+}
+
 /*
  * The code at 1000 begins a chain, and jumps to a function that others call, too, as glibc's _start
  * of arm64 does after a call that never returns.
@@ -608,6 +641,7 @@ static void test_guess_ends(void)
 int main(void)
 {
 	test_jump_out();
+	test_plt_head();
 	test_jump_from_entry();
 	test_part_begins_with_end();
 	test_part_not_followed();
