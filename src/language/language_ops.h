@@ -8,7 +8,7 @@
 
 #include "xtop/language/language.h"
 
-#define RUNTIME_MAX_EXPORTS 4
+#define RUNTIME_MAX_EXPORTS 5
 
 struct runtime {
 	const struct language_ops *ops;

@@ -25,7 +25,7 @@
 
 #include "xtop/base/hash.h"
 
-enum { EXPORT_LOOP, EXPORT_KEY, EXPORT_STACK, EXPORT_STATEMENT };
+enum { EXPORT_LOOP, EXPORT_KEY, EXPORT_STACK, EXPORT_STATEMENT, EXPORT_OLD };
 enum { WORD_TYPE, WORD_CV, WORD_RETURN, WORD_STATEMENT, WORD_SEQUENCE, N_PERL_WORDS };
 #define N_PERL_WORDS_BEFORE WORD_STATEMENT
 
@@ -39,12 +39,13 @@ enum { WORD_TYPE, WORD_CV, WORD_RETURN, WORD_STATEMENT, WORD_SEQUENCE, N_PERL_WO
 #define STACK_LAST     32 /* two numbers of 32 bits: the last context, and how many have room */
 #define STACK_MAX_ROOM (1 << 20)
 
-/* PERL_CONTEXT */
+/* PERL_CONTEXT; up to 5.30 there is no old_cxsubix before the CV */
 #define CONTEXT_BYTES     104
 #define CONTEXT_TYPE      0
 #define CONTEXT_STATEMENT 16 /* blk_oldcop */
 #define CONTEXT_RETURN    48 /* place of a subroutine's return in its caller; 0: the loop ends */
 #define CONTEXT_CV        72
+#define CONTEXT_CHANGE    8
 #define TYPE_MASK         0xf
 #define TYPE_SUB          9
 #define TYPE_FORMAT       10
@@ -165,19 +166,21 @@ static bool perl_begin_at_variables(const struct runtime_process *process, struc
 static bool perl_find_recipe(const struct runtime_process *process, uint64_t thread_pointer,
 			     struct recipe *recipe)
 {
+	uint16_t change = process->runtime->exports[EXPORT_OLD] ? CONTEXT_CHANGE : 0;
+
 	*recipe = (struct recipe){
 		.shape = RECIPE_STACKS,
 		.next = STACK_PREVIOUS,
 		.array_start = STACK_CONTEXTS,
 		.array_size = STACK_LAST,
-		.element = CONTEXT_BYTES,
+		.element = CONTEXT_BYTES - change,
 		.n_words = N_PERL_WORDS,
 		.words = { [WORD_TYPE] = CONTEXT_TYPE,
-			   [WORD_CV] = CONTEXT_CV,
+			   [WORD_CV] = CONTEXT_CV - change,
 			   [WORD_RETURN] = CONTEXT_RETURN,
 			   [WORD_STATEMENT] = CONTEXT_STATEMENT,
 			   [WORD_SEQUENCE] = recipe_after(SV_BODY) },
-		.far = CONTEXT_CV,
+		.far = CONTEXT_CV - change,
 		.n_far = 1,
 		.deep = CV_SEQUENCE,
 	};
@@ -435,7 +438,8 @@ const struct language_ops perl_language = {
 	.exports = { [EXPORT_LOOP] = "Perl_runops_standard",
 		     [EXPORT_KEY] = "PL_thr_key",
 		     [EXPORT_STACK] = "PL_curstackinfo",
-		     [EXPORT_STATEMENT] = "PL_curcop" },
+		     [EXPORT_STATEMENT] = "PL_curcop",
+		     [EXPORT_OLD] = "Perl_feature_is_enabled" },
 	.loops = perl_loops,
 	.find_layout = perl_find_layout,
 	.find_recipe = perl_find_recipe,
