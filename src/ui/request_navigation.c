@@ -161,13 +161,19 @@ static void request_drop_baseline(struct ui *ui)
 	ui_message(ui, STYLE_NOTICE, "baseline forgotten");
 }
 
-static void request_domains(struct ui *ui)
+/* Whether there is a list of domains. Says so if there is none. */
+static bool request_has_domains(struct ui *ui)
 {
-	if (ui->source->list)
-		ui_enter_domains(ui);
-	else
+	if (!ui->source->list)
 		ui_message(ui, STYLE_NOTICE,
 			   "no list of domains: the guests were named with -d or -r");
+	return ui->source->list;
+}
+
+static void request_domains(struct ui *ui)
+{
+	if (request_has_domains(ui))
+		ui_enter_domains(ui);
 }
 
 /* Shows the waiting tasks of the guest shown. Returns false if they are not known. */
@@ -336,15 +342,14 @@ static void request_profile(struct ui *ui, const struct ui_domain *domain)
 	ui_enter_guest(ui, guest ? guest : ui->guests[ui->n_guests - 1]);
 }
 
-/* A guest that comes from a file knows of other domains, but they are not here. */
 static void request_profile_other(struct ui *ui, uint32_t domid)
 {
-	const struct domain_entry *entry = NULL;
+	const struct domain_entry *entry;
 
-	if (ui->source->list) {
-		ui_read_domains(ui);
-		entry = domain_list_find(&ui->picker.list, domid);
-	}
+	if (!request_has_domains(ui))
+		return;
+	ui_read_domains(ui);
+	entry = domain_list_find(&ui->picker.list, domid);
 	if (entry)
 		request_profile(ui, &entry->domain);
 	else

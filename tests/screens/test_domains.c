@@ -199,7 +199,13 @@ static void test_neighbour(void)
 	ui_show(scene->ui, snapshot);
 	scene_keys(scene, 80, 24, "T<Down><Enter>");
 	screen_contains(scene, 80, 24, "this is where xtop runs", true);
+	host.without = 3;
+	scene->ui->now_ns += 2 * SECOND;
 	scene_keys(scene, 80, 24, "<Up><Enter>");
+	screen_contains(scene, 80, 24, "there is no domain 17 here", true);
+	host.without = 0;
+	scene->ui->now_ns += 2 * SECOND;
+	scene_keys(scene, 80, 24, "<Enter>");
 	check(host.opened == 1 && ui_view(scene->ui) == &top_ops, "the neighbour is profiled");
 	screen_contains(scene, 80, 24, "a-domain-with-a-very", true);
 	scene_keys(scene, 80, 24, "<Tab>");
