@@ -212,7 +212,8 @@ static struct runtime_step decode(const uint8_t *bytes, size_t n, uint64_t addre
 {
 	return (struct runtime_step){ .jump = n > 1 ? address + 64 - bytes[1] : 0,
 				      .size_bytes = bytes[0] & 15,
-				      .call = bytes[0] & 16 };
+				      .call = bytes[0] & 16,
+				      .ends = bytes[0] & 32 };
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes)
