@@ -25,8 +25,14 @@ static bool live_read_page(void *context, uint64_t page, void *bytes)
 {
 	const struct live_process *process = context;
 
-	return pread(process->memory_fd, bytes, GUEST_PAGE_SIZE,
-		     (off_t)(page << GUEST_PAGE_SHIFT)) == GUEST_PAGE_SIZE;
+	off_t at = (off_t)(page << GUEST_PAGE_SHIFT);
+
+	if (pread(process->memory_fd, bytes, GUEST_PAGE_SIZE, at) != GUEST_PAGE_SIZE)
+		return false;
+	if (process->kept_fd >= 0 &&
+	    pwrite(process->kept_fd, bytes, GUEST_PAGE_SIZE, at) != GUEST_PAGE_SIZE)
+		abort();
+	return true;
 }
 
 static bool live_open_memory(struct live_process *process)
@@ -108,7 +114,7 @@ bool live_process_start(struct live_process *process, char *const argv[])
 {
 	int ends[2];
 
-	*process = (struct live_process){ .memory_fd = -1 };
+	*process = (struct live_process){ .memory_fd = -1, .kept_fd = -1 };
 	if (pipe(ends))
 		return false;
 	process->pid = fork();

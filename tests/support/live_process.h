@@ -22,6 +22,7 @@ struct live_process {
 	pid_t pid;
 	int output; /* what the program prints */
 	int memory_fd;
+	int kept_fd; /* a file that each page which is read is written to; -1: none */
 	struct memory *memory;
 	struct memory_root root;
 	uint64_t thread_pointer;
