@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * PHP functions in processes that run PHP 7.4 to 8.4 without threads (NTS), as php-cli, php-fpm and
- * Apache's module do. executor_globals has the innermost frame (php-src Zend/zend_globals.h):
+ * PHP functions in processes that run PHP 7.4 to 8.4, as php-cli, php-fpm and Apache's module do.
+ * executor_globals has the innermost frame (php-src Zend/zend_globals.h):
  *
  *   vm_stack_top vm_stack_end vm_stack vm_stack_page_size current_execute_data
  *                                                       └► zend_execute_data, prev_execute_data ...
@@ -21,7 +21,7 @@
 
 #include "xtop/base/hash.h"
 
-enum { EXPORT_GLOBALS, EXPORT_LOOP };
+enum { EXPORT_LOOP, EXPORT_GLOBALS, EXPORT_OFFSET };
 enum { WORD_FUNCTION, WORD_POSITION, WORD_CALL, WORD_LINES, WORD_NAME_HASH, N_PHP_WORDS };
 #define N_PHP_WORDS_BEFORE WORD_LINES
 #define N_FAR_WORDS        (N_PHP_WORDS - WORD_LINES)
@@ -61,6 +61,7 @@ enum { WORD_FUNCTION, WORD_POSITION, WORD_CALL, WORD_LINES, WORD_NAME_HASH, N_PH
 #define PHP_FIRST_LINES 120
 #define PHP_LAST_LINES  184
 #define PHP_MAX_FRAMES  64 /* that are searched for a function with lines */
+#define PHP_PAGE_BEFORE 16 /* vm_stack is so many bytes before current_execute_data */
 #define PHP_PAGE_HEADER 32 /* bytes before the first frame in a page of the VM's stack */
 
 struct php_layout {
@@ -71,7 +72,8 @@ static bool php_find_layout(struct elf_file *file, const char *name, struct runt
 {
 	(void)file, (void)name;
 	runtime->layout = calloc(1, sizeof(struct php_layout));
-	return runtime->layout && runtime->exports[EXPORT_LOOP];
+	return runtime->layout &&
+	       (runtime->exports[EXPORT_GLOBALS] || runtime->exports[EXPORT_OFFSET]);
 }
 
 /* --- functions -------------------------------------------------------------------------------- */
@@ -162,38 +164,89 @@ static bool php_is_stack(const uint64_t *at)
 	       top <= end && end - page <= PHP_MAX_STACK_BYTES;
 }
 
-static bool php_find_recipe(const struct runtime_process *process, uint64_t thread_pointer,
-			    struct recipe *recipe)
+/* The offset of current_execute_data in the executor_globals at GLOBALS; 0: these are none. */
+static uint64_t php_find_current(const struct runtime_process *process, uint64_t globals)
 {
-	uint64_t globals = process->runtime->exports[EXPORT_GLOBALS] + process->bias;
 	uint64_t words[PHP_GLOBALS_BYTES / sizeof(uint64_t)];
 	size_t n = memory_read(process->memory, process->root, globals, words, sizeof(words)) /
 		   sizeof(words[0]);
-	uint64_t lines;
 
+	for (size_t i = 0; i + 5 <= n; i++)
+		if (php_is_stack(&words[i]))
+			return (i + 4) * sizeof(words[0]);
+	return 0;
+}
+
+/* Where a thread's executor_globals are behind the structure that the thread knows. */
+static uint64_t php_read_offset(const struct runtime_process *process)
+{
+	return runtime_read_word(process, process->runtime->exports[EXPORT_OFFSET] + process->bias);
+}
+
+static bool php_is_thread(const struct runtime_process *process, uint64_t thread_pointer,
+			  uint64_t pointer)
+{
 	(void)thread_pointer;
-	for (size_t i = 0; i + 5 <= n; i++) {
-		if (!php_is_stack(&words[i]))
-			continue;
-		lines = php_find_lines(process, words[i + 4], words[i + 2]);
-		if (!lines)
-			return false;
-		*recipe = (struct recipe){ .base = globals + (i + 4) * sizeof(words[0]),
-					   .n_loads = 1,
-					   .n_words = N_PHP_WORDS,
-					   .far = EXECUTE_FUNCTION,
-					   .n_far = N_FAR_WORDS,
-					   .deep = STRING_HASH,
-					   .words = { [WORD_FUNCTION] = EXECUTE_FUNCTION,
-						      [WORD_POSITION] = EXECUTE_OPLINE,
-						      [WORD_CALL] = EXECUTE_CALL,
-						      [WORD_LINES] = recipe_after((uint16_t)lines),
-						      [WORD_NAME_HASH] =
-							      recipe_after(FUNCTION_NAME) },
-					   .next = EXECUTE_PREVIOUS };
-		return true;
-	}
-	return false;
+	return php_find_current(process, pointer + php_read_offset(process));
+}
+
+/* Sets how RECIPE begins: at the globals of the only thread. *GLOBALS becomes their address. */
+static bool php_begin_at_globals(const struct runtime_process *process, struct recipe *recipe,
+				 uint64_t *globals)
+{
+	*globals = process->runtime->exports[EXPORT_GLOBALS] + process->bias;
+	recipe->base = *globals;
+	recipe->n_loads = 1;
+	return true;
+}
+
+/*
+ * Sets how RECIPE begins: at a thread's structure, as PHP with threads (ZTS) has it: TSRM/TSRM.c,
+ * struct _tsrm_tls_entry.
+ */
+static bool php_begin_by_thread(const struct runtime_process *process, uint64_t thread_pointer,
+				struct recipe *recipe, uint64_t *globals)
+{
+	uint64_t offset = php_read_offset(process);
+	int64_t distance;
+
+	if (offset > UINT16_MAX - PHP_GLOBALS_BYTES || offset % sizeof(uint64_t) ||
+	    !runtime_search_thread(process, thread_pointer, php_is_thread, &distance))
+		return false;
+	*globals = runtime_read_word(process, thread_pointer + (uint64_t)distance) + offset;
+	recipe->base = (uint64_t)distance;
+	recipe->by_thread = 1;
+	recipe->n_loads = 2;
+	recipe->loads[1] = (uint16_t)offset;
+	return true;
+}
+
+static bool php_find_recipe(const struct runtime_process *process, uint64_t thread_pointer,
+			    struct recipe *recipe)
+{
+	uint64_t globals, current, lines;
+
+	*recipe = (struct recipe){ .n_words = N_PHP_WORDS,
+				   .far = EXECUTE_FUNCTION,
+				   .n_far = N_FAR_WORDS,
+				   .deep = STRING_HASH,
+				   .words = { [WORD_FUNCTION] = EXECUTE_FUNCTION,
+					      [WORD_POSITION] = EXECUTE_OPLINE,
+					      [WORD_CALL] = EXECUTE_CALL,
+					      [WORD_NAME_HASH] = recipe_after(FUNCTION_NAME) },
+				   .next = EXECUTE_PREVIOUS };
+	if (process->runtime->exports[EXPORT_GLOBALS]
+		    ? !php_begin_at_globals(process, recipe, &globals)
+		    : !php_begin_by_thread(process, thread_pointer, recipe, &globals))
+		return false;
+	current = php_find_current(process, globals);
+	if (!current)
+		return false;
+	recipe->loads[recipe->n_loads - 1] += (uint16_t)current;
+	lines = php_find_lines(process, runtime_read_word(process, globals + current),
+			       runtime_read_word(process, globals + current - PHP_PAGE_BEFORE));
+	recipe->words[WORD_LINES] = recipe_after((uint16_t)lines);
+	return lines;
 }
 
 static bool php_read_frame(const struct runtime_process *process, const uint64_t *words,
@@ -290,7 +343,9 @@ static const char *const php_loops[] = { "execute_ex", NULL };
 
 const struct language_ops php_language = {
 	.prefix = "[php] ",
-	.exports = { [EXPORT_GLOBALS] = "executor_globals", [EXPORT_LOOP] = "execute_ex" },
+	.exports = { [EXPORT_LOOP] = "execute_ex",
+		     [EXPORT_GLOBALS] = "executor_globals",
+		     [EXPORT_OFFSET] = "executor_globals_offset" },
 	.loops = php_loops,
 	.find_layout = php_find_layout,
 	.find_recipe = php_find_recipe,

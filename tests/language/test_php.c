@@ -58,8 +58,8 @@ static const char program[] =
 
 int main(void)
 {
-	static const char *const versions[] = { "php",    "php7.4", "php8.0", "php8.1",
-						"php8.2", "php8.3", "php8.4" };
+	static const char *const versions[] = { "php",    "php7.4", "php8.0",     "php8.1",
+						"php8.2", "php8.3", "php8.2-zts", "php8.4" };
 
 	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
 		char *const argv[] = { (char *)versions[i], (char *)"-r", (char *)program, NULL };
