@@ -3,16 +3,18 @@
  * Finds which paths of a profile grew; see growth.h. Each path remembers the weight that it had in
  * the last snapshot.
  *
- * Two things move weight from path to path: the profile drops paths into [evicted] to make room,
- * and frames get better names. Moved weight looks new where it arrives. But the sum of all new
- * weight is known: it is the growth of the whole profile. If more weight than that looks new, the
- * new weight of [evicted], and of paths that the last snapshot did not have, is lowered by one
- * factor.
+ * Three things move weight from path to path: the profile drops paths into [evicted] to make room,
+ * frames get better names, and rows "[xen]" take from functions the share of their time that the
+ * trace tells so far. Moved weight looks new where it arrives. But the sum of all new weight is
+ * known: it is the growth of the whole profile. If more weight than that looks new, the new weight
+ * of [evicted], and of paths that the last snapshot did not have, is lowered by one factor; with
+ * rows "[xen]" that of all paths.
  */
 #include "config.h"
 
 #include "query/growth.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "query/paths.h"
@@ -31,17 +33,17 @@ struct growth {
 	struct paths paths;
 	struct growth_before *before; /* one element per path */
 	size_t before_capacity;
-	double whole;                 /* ticks of all paths in the last snapshot */
-	uint32_t update;              /* number of the last update; 0: all weight is new */
-	uint32_t n_updates;           /* number of updates so far */
-	uint64_t started_ns;          /* started_ns of the last snapshot */
+	double whole;        /* ticks of all paths in the last snapshot */
+	uint32_t update;     /* number of the last update; 0: all weight is new */
+	uint32_t n_updates;  /* number of updates so far */
+	uint64_t started_ns; /* started_ns of the last snapshot */
 };
 
 /* What one update finds out about a node of the snapshot. */
 struct growth_node {
 	double own, all; /* new ticks: of the node itself; of its subtree */
 	uint32_t path, samples;
-	bool moved;      /* the new ticks may have come from another path */
+	bool moved; /* the new ticks may have come from another path */
 };
 
 struct xtop_error *growth_create(struct growth **growthp)
@@ -67,18 +69,21 @@ size_t growth_memory_bytes(const struct growth *growth)
 
 /* --- what is new in each node ----------------------------------------------------------------- */
 
-/* If the last snapshot did not have the path, all is new, even if an earlier snapshot had it. */
+/*
+ * If the last snapshot did not have the path, all is new, even if an earlier snapshot had it. A path
+ * with less weight than before was dropped meanwhile, unless there are rows "[xen]", HAS_XEN.
+ */
 static void growth_compare(const struct growth *growth, const struct snapshot_node *node,
-			   struct growth_node *new)
+			   bool has_xen, struct growth_node *new)
 {
 	const struct growth_before *before = &growth->before[new->path];
 	bool known = before->update && before->update == growth->update;
 
 	new->own = node->self_ticks;
 	new->samples = (uint32_t)node->self_total;
-	new->moved = !known || node->frame == FRAME_EVICTED;
-	if (known && node->self_ticks >= before->ticks) {
-		new->own -= before->ticks;
+	new->moved = !known || has_xen || node->frame == FRAME_EVICTED;
+	if (known && (has_xen || node->self_ticks >= before->ticks)) {
+		new->own = fmax(0, new->own - before->ticks);
 		/* fewer than before: a row whose samples are a rounded share of its time */
 		new->samples -= new->samples < before->samples ? new->samples : before->samples;
 	}
@@ -92,8 +97,8 @@ static bool growth_find_paths(struct growth *growth, const struct snapshot *snap
 		const struct snapshot_node *node = &snapshot->nodes[i];
 		size_t n = growth->paths.n;
 
-		if (!paths_find_or_add(&growth->paths, i ? news[node->parent].path : 0,
-				       node->frame, &news[i].path))
+		if (!paths_find_or_add(&growth->paths, i ? news[node->parent].path : 0, node->frame,
+				       &news[i].path))
 			return false;
 		if (growth->paths.n == n)
 			continue;
@@ -187,17 +192,16 @@ static void growth_fill(const struct snapshot *snapshot, const struct growth_nod
 			continue;
 		}
 		open[node->depth] = at;
-		grown->nodes[at] =
-			(struct snapshot_node){ .frame = node->frame,
-						.parent = i ? open[node->depth - 1] : 0,
-						.end = at + 1,
-						.depth = node->depth,
-						.self_live = news[i].own,
-						.children_live = news[i].own,
-						.self_ticks = news[i].own,
-						.children_ticks = news[i].own,
-						.self_total = news[i].samples,
-						.children_total = news[i].samples };
+		grown->nodes[at] = (struct snapshot_node){ .frame = node->frame,
+							   .parent = i ? open[node->depth - 1] : 0,
+							   .end = at + 1,
+							   .depth = node->depth,
+							   .self_live = news[i].own,
+							   .children_live = news[i].own,
+							   .self_ticks = news[i].own,
+							   .children_ticks = news[i].own,
+							   .self_total = news[i].samples,
+							   .children_total = news[i].samples };
 		at++;
 	}
 	snapshot_nodes_close(grown->nodes, at);
@@ -210,6 +214,8 @@ struct snapshot *growth_update(struct growth *growth, const struct snapshot *sna
 {
 	_cleanup_free_ struct growth_node *news = calloc(snapshot->n_nodes, sizeof(*news));
 	struct snapshot *grown;
+	const struct exits_table *exits = snapshot->run ? snapshot->run->exits : NULL;
+	bool has_xen = exits && exits->xen_ticks > 0;
 	double whole = snapshot->total_weight;
 
 	if (snapshot->started_ns != growth->started_ns) /* the profile was reset */
@@ -221,7 +227,7 @@ struct snapshot *growth_update(struct growth *growth, const struct snapshot *sna
 		return NULL;
 	}
 	for (uint32_t i = 0; i < snapshot->n_nodes; i++)
-		growth_compare(growth, &snapshot->nodes[i], &news[i]);
+		growth_compare(growth, &snapshot->nodes[i], has_xen, &news[i]);
 	growth_correct(news, snapshot->n_nodes, whole);
 	grown = snapshot_create(growth_sum(snapshot, news));
 	if (grown)

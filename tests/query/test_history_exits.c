@@ -4,6 +4,7 @@
 
 #include "tests/support/profile_stacks.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "xtop/profile/exit_names.h"
@@ -366,6 +367,53 @@ static void test_export(void)
 	end();
 }
 
+/* Moves WEIGHT of the node's own weight to the node below it. */
+static void move_to_xen(struct snapshot_node *node, double weight)
+{
+	node->self_ticks -= weight;
+	node->self_total -= (uint64_t)weight;
+	node[1].self_ticks += weight;
+	node[1].self_total += (uint64_t)weight;
+}
+
+/* Rows "[xen]" take more from a function that has no new sample: nothing of it is new. */
+static void test_xen_rows(void)
+{
+	struct profile *own;
+	struct history *moments;
+	struct snapshot *snapshot;
+	double sum = 0, most = 0;
+
+	must(history_create(&moments));
+	must(profile_create(4096, 0, frames, &own));
+	stacks_add(own, frames, SECOND, "read 100");
+	stacks_add(own, frames, SECOND, "read;xen 10");
+	for (unsigned i = 1; i <= 2; i++) {
+		if (i == 2)
+			stacks_add(own, frames, 2 * SECOND, "write 10");
+		must(profile_copy(own, i * SECOND, &snapshot));
+		snapshot->sequence = i;
+		snapshot->run->exits = exits_table_create(1, 0, 0);
+		snapshot->run->exits->xen_ticks = 10;
+		for (size_t j = 0; i == 2 && j < snapshot->n_nodes; j++)
+			if (snapshot->nodes[j].frame == stacks_frame(frames, "read"))
+				move_to_xen(&snapshot->nodes[j], 2);
+		history_add(moments, snapshot);
+		snapshot_destroy(snapshot);
+	}
+	must(history_get_range(moments, 0, 1, &snapshot));
+	for (size_t i = 0; i < snapshot->n_nodes; i++) {
+		sum += snapshot->nodes[i].self_ticks;
+		if (snapshot->nodes[i].frame != stacks_frame(frames, "write"))
+			most = fmax(most, snapshot->nodes[i].self_ticks);
+	}
+	check(fabs(sum - 10) < 1e-3, "a range has the samples of its time: %g", sum);
+	check(most < 2, "what has moved is not new: %g", most);
+	snapshot_destroy(snapshot);
+	history_destroy(moments);
+	profile_destroy(own);
+}
+
 int main(void)
 {
 	must(frames_create(NULL, &frames));
@@ -378,6 +426,7 @@ int main(void)
 	test_percentiles();
 	test_wakes();
 	test_export();
+	test_xen_rows();
 	frames_destroy(frames);
 	return tap_done();
 }
