@@ -70,8 +70,8 @@ size_t growth_memory_bytes(const struct growth *growth)
 /* --- what is new in each node ----------------------------------------------------------------- */
 
 /*
- * If the last snapshot did not have the path, all is new, even if an earlier snapshot had it. A path
- * with less weight than before was dropped meanwhile, unless there are rows "[xen]", HAS_XEN.
+ * If the last snapshot did not have the path, all is new, even if an earlier snapshot had it. A
+ * path with less weight than before was dropped meanwhile, unless there are rows "[xen]", HAS_XEN.
  */
 static void growth_compare(const struct growth *growth, const struct snapshot_node *node,
 			   bool has_xen, struct growth_node *new)
