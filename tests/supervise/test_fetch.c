@@ -23,6 +23,7 @@
 
 #include "supervise/fetcher.h"
 #include "tests/support/by_force.h"
+#include "tests/support/children.h"
 #include "tests/support/emulated.h"
 #include "tests/support/fetched_file.h"
 #include "tests/support/must.h"
@@ -418,7 +419,7 @@ static void test_server(void)
 	strcat(text, "/debuginfo");
 	check(stat(text, &in_cache) == 0 && in_cache.st_size == 0,
 	      "a file that was not found is noted in the cache");
-	kill(server, SIGTERM);
+	kill_process(server, SIGTERM);
 	waitpid(server, &status, 0);
 	must(fetch_start(folder, &fetch));
 	check(wait_for(&own, &fd) == FETCH_FOUND,

@@ -14,6 +14,7 @@
 
 #include "supervise/call_filter.h"
 #include "tests/supervise/guard_fixture.h"
+#include "tests/support/children.h"
 #include "tests/support/emulated.h"
 #include "tests/support/tap.h"
 #include "xtop/base/restarts.h"
@@ -104,7 +105,7 @@ static void test_traced(enum manner how, const char *text, const char *what)
 	      (double)(now_ns() - begin_ns) / 1e9);
 	check_pauses(1, what);
 	check_disarmed(what);
-	kill(scene->tracer, SIGKILL);
+	kill_process(scene->tracer, SIGKILL);
 	check(both_are_gone(), "%s: without the debugger no process is left", what);
 	control_destroy(fixture.control);
 }

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "supervise/helper.h"
+#include "tests/support/children.h"
 #include "tests/support/emulated.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
@@ -274,7 +275,7 @@ static void test_own_end(void)
 			n_seen += poll(&ended, 1, 2000) == 1 && helper_wait_for_end(&helper, 2000);
 			went_on |= seen->went_on;
 			if (helper.pid)
-				kill(helper.pid, SIGKILL);
+				kill_process(helper.pid, SIGKILL);
 			close(helper.socket);
 			if (n_seen <= j)
 				break;
@@ -335,9 +336,9 @@ static void test_warden_sleeps(void)
 	unsigned n;
 
 	start(run_hung, &helper);
-	kill(seen->pid, SIGSTOP);
+	kill_process(seen->pid, SIGSTOP);
 	nap_ms(50);
-	kill(seen->pid, SIGCONT);
+	kill_process(seen->pid, SIGCONT);
 	nap_ms(50);
 	n = switches_in_300_ms(seen->warden);
 	check(n < 3, "a warden sleeps after its helper was stopped: it woke up %u times", n);
@@ -346,7 +347,7 @@ static void test_warden_sleeps(void)
 	n = switches_in_300_ms(seen->warden);
 	check(n > 0 && n < 50, "without a socket a warden looks now and then: %u times", n);
 	check(kill(seen->pid, 0) == 0, "main lives, and so does the helper");
-	kill(seen->pid, SIGKILL);
+	kill_process(seen->pid, SIGKILL);
 	check(ends_within(&helper, 5000), "a warden ends with its helper");
 }
 
@@ -380,7 +381,7 @@ static void test_stopped_warden(void)
 
 	if (parent == 0) {
 		start(run_detached, &helper);
-		kill(seen->warden, SIGSTOP);
+		kill_process(seen->warden, SIGSTOP);
 		_exit(0);
 	}
 	waitpid(parent, NULL, 0);

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "supervise/fetcher.h"
+#include "tests/support/children.h"
 #include "tests/support/emulated.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
@@ -131,7 +132,7 @@ static bool kill_helper(unsigned victim)
 
 	if (victim % N_KINDS == 0 || !helper)
 		return true;
-	kill(victim < N_KINDS ? helper : warden, SIGKILL);
+	kill_process(victim < N_KINDS ? helper : warden, SIGKILL);
 	return wait_for_end(helper);
 }
 
@@ -149,7 +150,7 @@ static bool try_once(unsigned victim, unsigned us)
 		nap();
 	usleep(us);
 	has_ended = kill_helper(victim);
-	kill(pid, SIGKILL);
+	kill_process(pid, SIGKILL);
 	for (unsigned i = 0; i < wait_ms && count_alive(); i++)
 		nap();
 	return has_ended && !count_alive();

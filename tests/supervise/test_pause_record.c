@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "supervise/pause_record.h"
+#include "tests/support/children.h"
 #include "tests/support/folder.h"
 #include "tests/support/tap.h"
 
@@ -356,7 +357,7 @@ static void test_second(void)
 	info.domid = 8;
 	check_string(create_second(false), "", "a second xtop for another domain gets no error");
 	info.domid = 7;
-	kill(another, SIGKILL);
+	kill_process(another, SIGKILL);
 	waitpid(another, NULL, 0);
 	check_string(create_second(false), "",
 		     "a second xtop gets no error after the first was killed");

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "supervise/root_sandbox.h"
+#include "tests/support/children.h"
 #include "tests/support/emulated.h"
 #include "tests/support/tap.h"
 
@@ -77,7 +78,7 @@ static void test_kind(enum root_kind kind, void (*enter)(enum root_kind kind),
 		       : "%s has no filter, which would lengthen stops",
 	      what);
 	check(status_of(pid, "NoNewPrivs", 10) == 1, "%s gets no new rights", what);
-	kill(pid, SIGKILL);
+	kill_process(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 	close(pipes[0]);
 	close(pipes[1]);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "tests/support/by_force.h"
+#include "tests/support/children.h"
 #include "tests/support/emulated.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
@@ -171,7 +172,7 @@ static void test_packets(void)
 	sender_stop(sender);
 	check(waitpid(other, NULL, WNOHANG) == 0 && waitpid(-1, NULL, WNOHANG) == 0,
 	      "the process ends with its sender while another one has a copy of the socket");
-	kill(other, SIGKILL);
+	kill_process(other, SIGKILL);
 	waitpid(other, NULL, 0);
 	must(sender_start(&deaf, &sender));
 	clock_gettime(CLOCK_MONOTONIC, &before);
@@ -229,7 +230,7 @@ static void test_death(void)
 		killed = was_killed(*pid);
 	check(killed, "the process ends with main, although it is another user's");
 	if (*pid && !killed)
-		kill(*pid, SIGKILL);
+		kill_process(*pid, SIGKILL);
 }
 
 static struct xtop_error *open_nothing(void *context)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "supervise/watch.h"
+#include "tests/support/children.h"
 #include "tests/support/tap.h"
 #include "xtop/base/clock.h"
 
@@ -40,7 +41,7 @@ static void test_end(void)
 	check(!watch_ends(end_fd, SOON_NS), "a living child is not seen to end");
 	watch_reap(pid, &status);
 	check(status == -1, "a living child cannot be reaped");
-	kill(pid, SIGKILL);
+	kill_process(pid, SIGKILL);
 	check(watch_ends(end_fd, LONG_NS), "a killed child is seen to end");
 	for (int i = 0; status == -1 && i < 1000; i++) /* 4 ms each: a busy machine needs more */
 		watch_reap(pid, &status);
@@ -48,7 +49,7 @@ static void test_end(void)
 	      "the status says that the child was killed");
 	check(waitpid(pid, NULL, WNOHANG) < 0, "the killed child was reaped");
 	check(!watch_ends(other_fd, SOON_NS), "another child that lives is not seen to end");
-	kill(other, SIGKILL);
+	kill_process(other, SIGKILL);
 	check(watch_ends(other_fd, LONG_NS), "another child is seen to end");
 	watch_reap(other, &status);
 	close(end_fd);
@@ -74,7 +75,7 @@ static void test_grandchild(void)
 	check(WIFEXITED(status) && WEXITSTATUS(status) == 3,
 	      "the status says that the child exited with 3");
 	check(kill(*grandchild, 0) == 0, "the child's own child lives");
-	kill(*grandchild, SIGKILL);
+	kill_process(*grandchild, SIGKILL);
 	close(end_fd);
 }
 
@@ -87,7 +88,7 @@ static void test_traced(void)
 	if (ptrace(PTRACE_SEIZE, pid, NULL, PTRACE_O_TRACEEXIT) < 0) {
 		check(true, "a traced child # SKIP may not trace");
 	} else {
-		kill(pid, SIGKILL);
+		kill_process(pid, SIGKILL);
 		waitpid(pid, &status, 0);
 		check(status >> 8 == (SIGTRAP | PTRACE_EVENT_EXIT << 8),
 		      "the traced child is stopped in its end");
@@ -97,7 +98,7 @@ static void test_traced(void)
 		check(watch_ends(end_fd, LONG_NS),
 		      "the traced child is seen to end when the debugger has gone");
 	}
-	kill(pid, SIGKILL);
+	kill_process(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 	close(end_fd);
 }

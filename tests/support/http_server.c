@@ -2,6 +2,7 @@
 /* A server for tests; see http_server.h. */
 #include "config.h"
 
+#include "tests/support/children.h"
 #include "tests/support/http_server.h"
 
 #include <arpa/inet.h>
@@ -196,7 +197,7 @@ void http_server_start(struct http_server *server, const char *folder, const cha
 
 void http_server_stop(struct http_server *server)
 {
-	kill(server->pid, SIGKILL);
+	kill_process(server->pid, SIGKILL);
 	waitpid(server->pid, NULL, 0);
 	server->pid = 0;
 }

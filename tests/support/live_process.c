@@ -2,6 +2,7 @@
 /* A process of this machine as a guest's; see live_process.h. */
 #include "config.h"
 
+#include "tests/support/children.h"
 #include "tests/support/live_process.h"
 
 #include <fcntl.h>
@@ -173,7 +174,7 @@ bool live_process_await(struct live_process *process, char *text, size_t capacit
 
 void live_process_end(struct live_process *process)
 {
-	kill(process->pid, SIGKILL);
+	kill_process(process->pid, SIGKILL);
 	waitpid(process->pid, NULL, 0);
 	close(process->output);
 	memory_destroy(process->memory);

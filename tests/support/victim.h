@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/children.h"
+
 #define VICTIM_NOT_READ 200 /* what was read is not what is there */
 
 static pid_t victim;
@@ -37,7 +39,7 @@ static inline void victim_start(uid_t uid)
 
 static inline void victim_stop(void)
 {
-	kill(victim, SIGKILL);
+	kill_process(victim, SIGKILL);
 	waitpid(victim, NULL, 0);
 }
 

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/support/children.h"
 #include "tests/support/must.h"
 #include "tests/support/tap.h"
 #include "xtop/symbol/image.h"
@@ -449,7 +450,7 @@ int main(void)
 	must(control_create(&control));
 	start();
 	run();
-	kill(child, SIGKILL);
+	kill_process(child, SIGKILL);
 	printf("# %u samples, %u of the first thread, %u bytes a sample\n", tally.n, tally.of_main,
 	       tally.n ? tally.bytes_copied / tally.n : 0);
 	check(tally.n > 500 && tally.whole * 1000ULL >= tally.n * 990ULL,

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "tests/screens/fixture.h"
+#include "tests/support/children.h"
 #include "tests/support/tap.h"
 #include "tests/support/vt.h"
 #include "xtop/ui/ui.h"
@@ -251,7 +252,7 @@ static int screen_wait_end(int ms)
 		if (waitpid(screen.child, &status, WNOHANG) == screen.child)
 			return status;
 	}
-	kill(screen.child, SIGKILL);
+	kill_process(screen.child, SIGKILL);
 	waitpid(screen.child, &status, 0);
 	return -1;
 }
@@ -306,7 +307,7 @@ static void test_signal_ends(int number)
 
 	screen_start("xterm-256color", 0.2, 0);
 	check(screen_wait("Quit", 0, END_MS), "%s: the screen came", how);
-	kill(screen.child, number);
+	kill_process(screen.child, number);
 	status = screen_wait_end(END_MS);
 	check(status == 0, "%s: ended with status %d", how, status);
 	screen_check_sane(how);
@@ -324,7 +325,7 @@ static void test_crash(int number)
 
 	screen_start("xterm-256color", 0.2, 0);
 	check(screen_wait("Quit", 0, END_MS), "%s: the screen came", how);
-	kill(screen.child, number);
+	kill_process(screen.child, number);
 	status = screen_wait_end(20000);
 #ifdef SANITIZED
 	check(status > 0, "%s: died with status %#x", how, status);

@@ -28,6 +28,7 @@
 
 #ifdef __x86_64__
 #include "step_shadow.h"
+#include "tests/support/children.h"
 
 /* A sample of three stacks at most. */
 static union {
@@ -340,7 +341,7 @@ int main(int argc, char **argv)
 	do
 		step_look();
 	while (step.n_steps++ < most && step_once(&signal));
-	kill(step.pid, SIGKILL);
+	kill_process(step.pid, SIGKILL);
 	right = step.n_compared ? 100. * (double)step.n_right / (double)step.n_compared : 0;
 	printf("# %s: %" PRIu64 " of %" PRIu64 " chains are right (%.3f %%), %" PRIu64
 	       " end early, %" PRIu64 " are wrong; %" PRIu64 " steps\n",

@@ -28,6 +28,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/children.h"
 #include "tests/support/must.h"
 #include "xtop/symbol/image.h"
 #include "xtop/unwind/unwind.h"
@@ -471,7 +472,7 @@ int main(int argc, char **argv)
 		else
 			step_follow(before);
 	}
-	kill(step.pid, SIGKILL);
+	kill_process(step.pid, SIGKILL);
 	waitpid(step.pid, NULL, 0);
 	unlink(STEP_SOCKET);
 	right = step.n_compared ? 100. * (double)step.n_right / (double)step.n_compared : 0;

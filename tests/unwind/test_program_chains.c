@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/support/children.h"
 #include "tests/support/must.h"
 #include "tests/support/program_files.h"
 #include "tests/support/tap.h"
@@ -278,7 +279,7 @@ int main(void)
 	struct user_regs_struct regs;
 
 	if (!start() || !stop(&regs)) {
-		kill(child.pid, SIGKILL);
+		kill_process(child.pid, SIGKILL);
 		printf("1..0 # SKIP no python3 here, or no right to trace it\n");
 		return 0;
 	}
@@ -291,7 +292,7 @@ int main(void)
 		nanosleep(&nap, NULL);
 		sample();
 	}
-	kill(child.pid, SIGKILL);
+	kill_process(child.pid, SIGKILL);
 	printf("# %s: of %u chains that are whole by tables, %u are the same by instructions, %u end "
 	       "early, %u lead elsewhere; %u steps\n",
 	       child.images[0].image->name, tally.n, tally.same, tally.cut, tally.other,
