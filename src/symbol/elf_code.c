@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "xtop/base/types.h"
 #include "xtop/unwind/code.h"
 #include "xtop/unwind/entry_jumps.h"
 
@@ -94,6 +95,20 @@ static bool elf_code_is_arm64(const struct elf_file *file)
 	       !elf_find_section(file, ".altinstructions");
 }
 
+/* SEGMENT with what the file has before it in its first page: a process has these bytes, too. */
+static Elf64_Phdr elf_code_widen(Elf64_Phdr segment)
+{
+	uint64_t before = segment.p_vaddr & GUEST_PAGE_MASK;
+
+	if ((segment.p_offset & GUEST_PAGE_MASK) == before) {
+		segment.p_offset -= before;
+		segment.p_vaddr -= before;
+		segment.p_paddr -= before;
+		segment.p_filesz += before;
+	}
+	return segment;
+}
+
 struct xtop_error *elf_code_attach(struct elf_file *file, int fd, struct image *image)
 {
 	struct elf_code *code = calloc(1, sizeof(*code));
@@ -124,7 +139,7 @@ struct xtop_error *elf_code_attach(struct elf_file *file, int fd, struct image *
 		if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X) ||
 		    segment->p_filesz > UINT64_MAX - segment->p_vaddr)
 			continue;
-		code->segments[code->n_segments++] = *segment;
+		code->segments[code->n_segments++] = elf_code_widen(*segment);
 		start = segment->p_vaddr < start ? segment->p_vaddr : start;
 		if (segment->p_vaddr + segment->p_filesz > end)
 			end = segment->p_vaddr + segment->p_filesz;

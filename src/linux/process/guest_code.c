@@ -64,20 +64,23 @@ static bool guest_code_may_search(void *context)
 
 /*
  * Finds the file offset of the byte at ADDRESS, and the number of bytes from there to the end of
- * the segment.
+ * the segment. What the file has before a segment in its first page belongs to it.
  */
 static bool guest_code_find_offset(const struct guest_code *code, uint64_t address,
 				   uint64_t *offset, uint64_t *left_bytes)
 {
 	for (unsigned i = 0; i < code->loads.n; i++) {
 		const struct load *load = &code->loads.loads[i];
-		uint64_t distance = address - load->address;
+		uint64_t before = load->address & GUEST_PAGE_MASK, distance;
 
-		if (!load->executable || distance >= load->file_bytes ||
+		if ((load->offset & GUEST_PAGE_MASK) != before)
+			before = 0;
+		distance = address - (load->address - before);
+		if (!load->executable || distance >= load->file_bytes + before ||
 		    load->offset > INT64_MAX - distance)
 			continue;
-		*offset = load->offset + distance;
-		*left_bytes = load->file_bytes - distance;
+		*offset = load->offset - before + distance;
+		*left_bytes = load->file_bytes + before - distance;
 		return true;
 	}
 	return false;

@@ -296,6 +296,33 @@ static void test_search(struct fixture *fixture)
 	end(fixture, file);
 }
 
+/* A segment need not begin with a page: a process has what the file has before it, too. */
+static void test_segment(struct fixture *fixture)
+{
+	static const uint64_t words[] = { OUTER + 12, 4, 5, 6, 7, 8, START + 7 };
+	uint64_t stub = TEXT + 0xb0;
+	const struct unwind_stack *stack;
+	Elf64_Phdr *segments;
+	struct code_file *file;
+
+	begin(fixture);
+	segments = (void *)(fixture->program.bytes + sizeof(Elf64_Ehdr));
+	segments[1].p_vaddr += 0x20;
+	segments[1].p_offset += 0x20;
+	segments[1].p_filesz = segments[1].p_memsz = 0xc0;
+	put(fixture, BY_POINTER + 0x10, "\xff\x35\x00\x20\x00\x00\xff\x25\x00\x20\x00\x00",
+	    12);                                                      /* the head of a PLT */
+	put(fixture, stub, "\x68\x02\x00\x00\x00\xe9\xe6\xff\xff\xff", 10); /* push; jmp */
+	fixture->address =
+		made_file(fixture->made, "/bin/stub", fixture->program.bytes, PROGRAM_BYTES);
+	file = open_file(fixture);
+	stack = walk(file, stub, words, sizeof(words) / sizeof(words[0]));
+	check(stack->n_frames > 1 && stack->frames[1].address == OUTER + 12,
+	      "a stub in a segment that begins within a page has its caller (%u frames)",
+	      stack->n_frames);
+	end(fixture, file);
+}
+
 int main(void)
 {
 	static struct fixture fixture;
@@ -307,5 +334,6 @@ int main(void)
 	test_other_file(&fixture);
 	test_budget(&fixture);
 	test_search(&fixture);
+	test_segment(&fixture);
 	return tap_done();
 }
