@@ -11,7 +11,7 @@ TESTS = $(STEPPED_TESTS) $(QUICK_TESTS)
 # Programs that run step by step, on another architecture or on an older Linux take 20 to 30 s of CPU
 # time each. tests/check --quick leaves them out.
 STEPPED_TESTS = tests/cli/old-linux tests/unwind/arm64 tests/unwind/protected tests/unwind/steps
-QUICK_TESTS = tests/symbol/stubs tests/cli/metrics tests/cli/json tests/cli/push tests/cli/diff \
+QUICK_TESTS = tests/symbol/stubs tests/cli/metrics tests/cli/json tests/cli/push tests/cli/cases tests/cli/diff \
 	$(check_PROGRAMS) tests/rules tests/cli/completion tests/cli/errors tests/cli/libraries tests/cli/lines \
 	tests/cli/profile tests/cli/replay tests/cli/rights tests/cli/service
 LDADD = tests/support/libsupport.a libxtop.a $(XTOP_LIBS)
@@ -51,8 +51,8 @@ tests_support_libsupport_a_SOURCES = \
 EXTRA_DIST += tests/recordings/sizes tests/demo tests/check tests/analyze tests/mutants tests/hardware tests/packaging tests/packaging-rpm tests/static tests/push_service tests/cross tests/musl tests/support/unlimited.c tests/support/glibc_names.c tests/examples tests/rules \
 	$(wildcard $(srcdir)/tests/*/*.h $(srcdir)/tests/*/*/*.h $(srcdir)/tests/*/*.golden $(srcdir)/tests/*/*/*.golden) \
 	tests/readers/run tests/readers/work.go $(wildcard $(srcdir)/tests/readers/*.js) \
-	$(addprefix tests/cli/,tap.sh completion diff errors json libraries lines metrics old-linux profile push replay rights service) \
-	tests/metrics/alerts.test.yml tests/push/profile.proto tests/push/otlp.proto tests/push/otlp_folded.awk \
+	$(addprefix tests/cli/,tap.sh cases completion diff errors json libraries lines metrics old-linux profile push replay rights service) \
+	$(wildcard $(srcdir)/tests/cases/*) tests/metrics/alerts.test.yml tests/push/profile.proto tests/push/otlp.proto tests/push/otlp_folded.awk \
 	tests/language/Churn.java tests/language/Loops.java tests/language/Work.java tests/language/tapes tests/unwind/arm64 tests/unwind/protected tests/symbol/stubs tests/unwind/steps tests/unwind/steps_context.c tests/unwind/steps_ends.c tests/unwind/steps_work.c tests/unwind/steps_work.cc tests/unwind/steps_work.go tests/unwind/steps_work.rs tests/unwind/computed.sh tests/unwind/recorded/tiny-nofp.rec tests/unwind/recorded/tiny-nofp.elf
 
 # The first two write recordings of made-up guests, on which tests/cli runs xtop; the third a profile

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * step [-n STEPS] [-p PERCENT] [-r REPORTS] PROGRAM [ARG...]: runs PROGRAM by single steps of
- * ptrace, and compares the chain of each instruction with what its calls have left on the stack.
- * step_shadow.c follows the real chain.
+ * step [-c FUNCTION] [-n STEPS] [-p PERCENT] [-r REPORTS] PROGRAM [ARG...]: runs PROGRAM by single
+ * steps of ptrace, and compares the chain of each instruction with what its calls have left on the
+ * stack. step_shadow.c follows the real chain.
  *
  * A chain is compared within the first 1,000 instructions after each place that was not met before.
  * After a change of stacks three chains are right: the chain of the new stack; the calls since the
  * change and then the chain of the old stack; and the calls since the change alone (Go's mcall). A
  * stack that another thread has changed meanwhile is not compared.
  *
- * Prints how many chains are right, how many end early (which xtop says) and how many are wrong.
- * Fails if less than PERCENT are right, or one is wrong. Only on x86-64.
+ * Prints the first chain in FUNCTION, by names; how many chains are right, how many end early (which
+ * xtop says) and how many are wrong. Fails if less than PERCENT are right, or one is wrong. Only on
+ * x86-64.
  */
 #include "config.h"
 
@@ -202,6 +203,23 @@ static bool step_is_goal(const struct unwind_stack *chain)
 	       chain->frames[1].address == step_read_word(step.goal);
 }
 
+/* Prints the chain of STACK if it begins in the function that is asked for. */
+static void step_put_chain(const struct unwind_stack *stack)
+{
+	for (unsigned i = 0; i < stack->n_frames; i++) {
+		struct symtab_entry entry = { .name = "?" };
+		const struct mapping *mapping;
+
+		space_find_symbol(step.space, unwind_frame_code(&stack->frames[i]), &entry,
+				  &mapping);
+		if (!i && strcmp(entry.name, step.asked) != 0)
+			return;
+		printf("%s%s", i ? ";" : "# chain: ", entry.name);
+	}
+	putchar('\n');
+	step.asked = NULL;
+}
+
 static void step_compare(void)
 {
 	const struct unwind_spaces spaces = { .user = space_for_unwind(step.space),
@@ -215,6 +233,8 @@ static void step_compare(void)
 	step_copy();
 	unwind_stack(&record.vcpu, &spaces, UNWIND_AUTO, &stack);
 	step.n_compared++;
+	if (step.asked)
+		step_put_chain(&stack);
 	step.stack->n = step_count_frames(&stack);
 	if (stack.go_stacks)
 		step.go = *stack.go_stacks;
@@ -327,8 +347,10 @@ int main(int argc, char **argv)
 	int option, signal = 0;
 
 	step.reports = STEP_REPORTS;
-	while ((option = getopt(argc, argv, "+n:p:r:")) != -1) {
-		if (option == 'n')
+	while ((option = getopt(argc, argv, "+c:n:p:r:")) != -1) {
+		if (option == 'c')
+			step.asked = optarg;
+		else if (option == 'n')
 			most = strtoull(optarg, NULL, 10);
 		else if (option == 'r')
 			step.reports = strtoull(optarg, NULL, 10);

@@ -64,6 +64,7 @@ struct step {
 	struct go_stacks go; /* .g 0: no function of Go was met yet */
 	uint8_t code[16];    /* code that regs.rip points to */
 	uint64_t reports;    /* how many chains that end early are printed */
+	const char *asked;   /* the function whose chain is printed; NULL: none */
 	uint64_t n_compared, n_right, n_early, n_wrong, n_steps;
 };
 
