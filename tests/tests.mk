@@ -10,8 +10,8 @@ tests/%.o: override CFLAGS += $(TEST_CFLAGS)
 TESTS = $(STEPPED_TESTS) $(QUICK_TESTS)
 # Programs that run step by step, on another architecture or on an older Linux take 20 to 30 s of CPU
 # time each. tests/check --quick leaves them out.
-STEPPED_TESTS = tests/cli/old-linux tests/unwind/arm64 tests/unwind/protected tests/unwind/steps
-QUICK_TESTS = tests/symbol/stubs tests/cli/metrics tests/cli/json tests/cli/push tests/cli/cases tests/cli/diff \
+STEPPED_TESTS = tests/cli/old-linux tests/cli/cases tests/unwind/arm64 tests/unwind/protected tests/unwind/steps
+QUICK_TESTS = tests/symbol/stubs tests/cli/metrics tests/cli/json tests/cli/push tests/cli/diff \
 	$(check_PROGRAMS) tests/rules tests/cli/completion tests/cli/errors tests/cli/libraries tests/cli/lines \
 	tests/cli/profile tests/cli/replay tests/cli/rights tests/cli/service
 LDADD = tests/support/libsupport.a libxtop.a $(XTOP_LIBS)
