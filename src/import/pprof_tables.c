@@ -349,6 +349,17 @@ static bool pprof_tables_build_frames(struct pprof_tables *tables, struct pprof_
 
 /* --- values ----------------------------------------------------------------------------------- */
 
+static bool pprof_tables_is_time(const struct pprof_tables *tables, uint64_t unit)
+{
+	static const char *const units[] = { "nanoseconds", "microseconds", "milliseconds",
+					     "seconds" };
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (pprof_tables_string_is(tables, unit, units[i]))
+			return true;
+	return false;
+}
+
 /*
  * Whether the period tells how much of the value TYPE a sample stands for. A profile of waits may
  * have the period of the CPU's timer, which says nothing about the waits. A period without a type
@@ -360,7 +371,7 @@ static bool pprof_tables_is_period_of(const struct pprof_tables *tables,
 	const struct pprof_type *of = &tables->period_type;
 
 	if (!tables->period || tables->period > INT64_MAX ||
-	    !pprof_tables_string_is(tables, type->unit, "nanoseconds"))
+	    !pprof_tables_is_time(tables, type->unit))
 		return false;
 	return (!of->type && !of->unit) ||
 	       (pprof_tables_is_same_string(tables, of->type, type->type) &&

@@ -333,6 +333,38 @@ static void test_negative(void)
 	read_close(&read);
 }
 
+/* A period of 5 in the value's own unit tells how many samples 15 and 5 are, if it is a time. */
+static void check_unit(const char *unit, const char *expected)
+{
+	static const unsigned char fields[] = {
+		0x0a, 4, 0x08, 1, 0x10, 2, 0x5a, 4,    0x08, 1, 0x10, 2, /* sample_type, period_type */
+		0x60, 5, 0x12, 6, 0x0a, 1, 1,    0x12, 1,    15,         /* period, samples */
+		0x12, 6, 0x0a, 1, 2,    0x12, 1, 5,
+		0x22, 6, 0x08, 1, 0x22, 2, 0x08, 1, 0x22, 6, 0x08, 2, 0x22, 2, 0x08, 2,
+		0x2a, 4, 0x08, 1, 0x10, 3, 0x2a, 4, 0x08, 2, 0x10, 4,
+	};
+	const char *const strings[] = { "", "wall", unit, "a", "b" };
+	unsigned char bytes[512];
+	_cleanup_free_ char *again = NULL;
+	struct read read;
+
+	memcpy(bytes, fields, sizeof(fields));
+	read = read_bytes(bytes, sizeof(fields) + put_strings(bytes + sizeof(fields), strings,
+							      sizeof(strings) / sizeof(strings[0])));
+	again = read.snapshot ? folded_text(read.snapshot, false) : NULL;
+	check_string(again, expected, unit);
+	read_close(&read);
+}
+
+static void test_units(void)
+{
+	check_unit("nanoseconds", "a 3\nb 1\n");
+	check_unit("microseconds", "a 3\nb 1\n");
+	check_unit("milliseconds", "a 3\nb 1\n");
+	check_unit("seconds", "a 3\nb 1\n");
+	check_unit("bytes", "a 15\nb 5\n");
+}
+
 /* Go's CPU profiles begin with the time, its heap profiles with the period's kind. */
 static void test_first_field(void)
 {
@@ -402,6 +434,7 @@ int main(void)
 	test_pprof();
 	test_several_values();
 	test_negative();
+	test_units();
 	test_first_field();
 	test_bounded();
 	return tap_done();
