@@ -406,9 +406,10 @@ static bool perl_read_name(const struct runtime_process *process, const struct r
 }
 
 /*
- * The line of the statement at FRAME's position; the code stands for the first one. The statement
- * is the subroutine's as long as the subroutine is there; it is in another file by a #line
- * directive.
+ * The line of the statement at FRAME's position; the code stands for the first one. Perl executes
+ * no COP for the first statement of a block without variables (op.c, op_scope()), so that has the
+ * line of the statement around it. The statement is the subroutine's as long as the subroutine is
+ * there; it is in another file by a #line directive.
  */
 static uint32_t perl_read_line(const struct runtime_process *process,
 			       const struct runtime_frame *frame)
