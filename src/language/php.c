@@ -210,7 +210,8 @@ static bool php_begin_by_thread(const struct runtime_process *process, uint64_t 
 	uint64_t offset = php_read_offset(process);
 	int64_t distance;
 
-	if (offset > UINT16_MAX - PHP_GLOBALS_BYTES || offset % sizeof(uint64_t) ||
+	/* A program that uses the variable itself has it instead of its library: 0 there. */
+	if (!offset || offset > UINT16_MAX - PHP_GLOBALS_BYTES || offset % sizeof(uint64_t) ||
 	    !runtime_search_thread(process, thread_pointer, php_is_thread, &distance))
 		return false;
 	*globals = runtime_read_word(process, thread_pointer + (uint64_t)distance) + offset;
