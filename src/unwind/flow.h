@@ -121,12 +121,6 @@ void flow_forget_states(struct flow *flow);
 
 void flow_push(struct flow *flow, struct flow_list *list, struct flow_work work);
 /* Adds work to `jumps`: follow OP with STATE. */
-/*
- * Whether OP begins the head of a PLT. The head pushes a word and jumps. The stubs after it have
- * pushed a word already when they jump to the head.
- */
-bool flow_is_plt_head(struct flow *flow, uint32_t op);
-uint32_t flow_head_state(struct flow *flow);
 void flow_push_jump(struct flow *flow, uint32_t op, uint32_t state);
 /* Does all work that is left. A contradiction or a failure ends the work early. */
 void flow_drain(struct flow *flow);
@@ -156,6 +150,13 @@ bool flow_jumps_to_context(const struct flow *flow);
 
 /* --- flow_try.c ------------------------------------------------------------------------------- */
 
+/*
+ * Whether OP begins the head of a PLT. The head pushes a word and jumps. The stubs after it have
+ * pushed a word already when they jump to the head.
+ */
+bool flow_is_plt_head(struct flow *flow, uint32_t op);
+/* The number of the state in which control comes to such a head. */
+uint32_t flow_head_state(struct flow *flow);
 /*
  * If the bounds are guesses: finds functions that begin after a call, and sets `entry` in their
  * first ops. Such a call never returns. No op has a state before or afterwards.

@@ -19,7 +19,9 @@
 #include "xtop/query/selection.h"
 #include "xtop/query/takers_advice.h"
 
-#define NARROW 60 /* columns below which means and longest times are left out */
+#define NARROW        60 /* columns below which means and longest times are left out */
+#define REASON_COLUMN 47 /* 29 if they are */
+#define REASON_HEAD   "Reason, functions"
 
 /* Reasons and their functions are the first section, vCPUs and their histograms the next one. */
 enum exits_section { EXITS_REASONS, EXITS_VCPUS, EXITS_BUCKETS };
@@ -410,6 +412,7 @@ static int exits_column_end(enum exits_sort sort, bool narrow)
 static void exits_draw_columns(struct view_exits *exits, struct canvas *canvas, int row)
 {
 	bool narrow = canvas_columns(canvas) < NARROW;
+	int reason = narrow ? 29 : REASON_COLUMN;
 
 	exits->narrow = narrow;
 	exits->sort_row = row;
@@ -425,8 +428,8 @@ static void exits_draw_columns(struct view_exits *exits, struct canvas *canvas, 
 	}
 	if (!narrow)
 		canvas_put_right(canvas, row, 18, 9, STYLE_HEADER, "Mean");
-	canvas_put(canvas, row, narrow ? 29 : 47, canvas_columns(canvas) - (narrow ? 29 : 47),
-		   STYLE_HEADER, "Reason, functions");
+	canvas_put(canvas, row, reason, canvas_columns(canvas) - reason, STYLE_HEADER,
+		   REASON_HEAD);
 }
 
 /* Says that waits stand below the last row of the screen, if there is room to say so. */
@@ -438,7 +441,8 @@ static void exits_draw_more(const struct view_exits *exits, struct canvas *canva
 	const struct rows *rows = &exits->rows;
 	size_t end = rows->list.top + page;
 
-	if (at > 47 + 17 && end && end < rows->n && rows->rows[end - 1].part == EXITS_REASONS)
+	if (at > REASON_COLUMN + (int)sizeof(REASON_HEAD) && end && end < rows->n &&
+	    rows->rows[end - 1].part == EXITS_REASONS)
 		canvas_put(canvas, row, at, width, STYLE_HEADER, text);
 }
 
