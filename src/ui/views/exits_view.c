@@ -441,7 +441,7 @@ static void exits_draw_more(const struct view_exits *exits, struct canvas *canva
 	const struct rows *rows = &exits->rows;
 	size_t end = rows->list.top + page;
 
-	if (at > REASON_COLUMN + (int)sizeof(REASON_HEAD) && end && end < rows->n &&
+	if (at >= REASON_COLUMN + (int)sizeof(REASON_HEAD) && end && end < rows->n &&
 	    rows->rows[end - 1].part == EXITS_REASONS)
 		canvas_put(canvas, row, at, width, STYLE_HEADER, text);
 }
