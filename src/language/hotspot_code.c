@@ -337,6 +337,7 @@ bool hotspot_is_in_loop(const struct runtime_process *process, uint64_t address)
 	for (size_t at = 0; at < n;) {
 		struct runtime_step step = process->decode(bytes + at, n - at, address + at);
 
+		/* Code that was moved out of line ends in a jump back, too. */
 		if (!step.size_bytes || step.call || step.ends)
 			return false;
 		if (step.jump >= blob.code && step.jump <= address)

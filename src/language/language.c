@@ -96,7 +96,7 @@ bool runtime_find_recipe(const struct runtime_process *process, uint64_t thread_
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* The words of a node in the oldest recordings. */
+/* The number of words of a node in the oldest recordings. */
 static unsigned runtime_count_least_words(const struct language_ops *ops)
 {
 	return ops->n_words_before ? ops->n_words_before : ops->n_words;
@@ -118,12 +118,13 @@ static size_t runtime_make_frames(const struct runtime_process *process, const u
 {
 	const struct language_ops *ops = process->runtime->ops;
 	size_t n_nodes, n = 0;
-	bool is_short = n_words < ops->n_words;
-	uint64_t place = 0;
+	bool is_short = n_words < ops->n_words, is_whole;
+	uint64_t place = 0; /* what the next function further out executes */
 
 	if (n_words < runtime_count_least_words(ops) || n_words > ops->n_words)
 		return 0;
 	n_nodes = n_bytes / (n_words * sizeof(*words));
+	is_whole = n_nodes && words[n_words - 1];
 	for (size_t j = 0; j < n_nodes && n < RUNTIME_MAX_FRAMES; j++, words += n_words) {
 		frames[n] = (struct runtime_frame){ .position = place, .caller = place };
 		if (j + ops->n_outer < n_nodes &&
@@ -138,7 +139,7 @@ static size_t runtime_make_frames(const struct runtime_process *process, const u
 	}
 	if (ops->main_code && n_nodes && n < RUNTIME_MAX_FRAMES)
 		frames[n++] = (struct runtime_frame){ .code = ops->main_code,
-						      .position = place,
+						      .position = is_whole ? place : 0,
 						      .outermost = true };
 	return n;
 }

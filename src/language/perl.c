@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Perl subroutines in processes that run Perl 5.24 to 5.42. If Perl has threads, as distributions
+ * Perl subroutines in processes that run Perl 5.26 to 5.42. If Perl has threads, as distributions
  * build it, glibc keeps the address of a thread's interpreter among the values of its pthread keys
  * (PL_thr_key). Otherwise the members of the only interpreter are variables (PL_curstackinfo). The
  * interpreter leads to the newest of its stacks, each with an array of contexts:
@@ -218,6 +218,8 @@ static bool perl_is_recursion(const uint64_t *words, size_t n_outer)
 static bool perl_read_frame(const struct runtime_process *process, const uint64_t *words,
 			    size_t n_outer, struct runtime_frame *frame)
 {
+	bool is_call = perl_is_call(words);
+
 	(void)process;
 	if (!words[WORD_TYPE] && !words[WORD_CV] && !words[WORD_RETURN]) {
 		if (words[WORD_STATEMENT])
@@ -226,14 +228,13 @@ static bool perl_read_frame(const struct runtime_process *process, const uint64_
 			frame->outermost = true; /* one stack of the interpreter ends here */
 		return false;
 	}
-	if (!perl_is_call(words))
-		return false;
-	frame->caller = words[WORD_STATEMENT];
+	if (is_call)
+		frame->caller = words[WORD_STATEMENT];
 	if ((words[WORD_TYPE] & TYPE_MASK) != TYPE_SUB)
 		return false;
 	frame->code = words[WORD_CV];
 	/* A subroutine that begins has its caller's statement still. */
-	if (frame->position && frame->position == frame->caller &&
+	if (is_call && frame->position && frame->position == frame->caller &&
 	    !perl_is_recursion(words, n_outer))
 		frame->position = frame->code;
 	frame->name_hash = (uint32_t)words[WORD_SEQUENCE];

@@ -191,13 +191,12 @@ static bool php_is_thread(const struct runtime_process *process, uint64_t thread
 }
 
 /* Sets how RECIPE begins: at the globals of the only thread. *GLOBALS becomes their address. */
-static bool php_begin_at_globals(const struct runtime_process *process, struct recipe *recipe,
+static void php_begin_at_globals(const struct runtime_process *process, struct recipe *recipe,
 				 uint64_t *globals)
 {
 	*globals = process->runtime->exports[EXPORT_GLOBALS] + process->bias;
 	recipe->base = *globals;
 	recipe->n_loads = 1;
-	return true;
 }
 
 /*
@@ -236,9 +235,9 @@ static bool php_find_recipe(const struct runtime_process *process, uint64_t thre
 					      [WORD_CALL] = EXECUTE_CALL,
 					      [WORD_NAME_HASH] = recipe_after(FUNCTION_NAME) },
 				   .next = EXECUTE_PREVIOUS };
-	if (process->runtime->exports[EXPORT_GLOBALS]
-		    ? !php_begin_at_globals(process, recipe, &globals)
-		    : !php_begin_by_thread(process, thread_pointer, recipe, &globals))
+	if (process->runtime->exports[EXPORT_GLOBALS])
+		php_begin_at_globals(process, recipe, &globals);
+	else if (!php_begin_by_thread(process, thread_pointer, recipe, &globals))
 		return false;
 	current = php_find_current(process, globals);
 	if (!current)

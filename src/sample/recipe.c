@@ -20,7 +20,8 @@ bool recipe_check(const struct recipe *recipe)
 	    !recipe_check_offset(recipe->next) || !recipe_check_offset(recipe->array_start) ||
 	    !recipe_check_offset(recipe->array_size) || !recipe_check_offset(recipe->element) ||
 	    !recipe_check_offset(recipe->far) || !recipe_check_offset(recipe->deep) ||
-	    !recipe_check_offset(recipe->current) || recipe->n_far >= recipe->n_words)
+	    !recipe_check_offset(recipe->current) || recipe->n_far >= recipe->n_words ||
+	    (recipe->current && !recipe->n_far))
 		return false;
 	for (unsigned i = 0; i < recipe->n_loads; i++)
 		if (!recipe_check_offset(recipe->loads[i]))
@@ -170,12 +171,12 @@ size_t recipe_follow(const struct recipe *recipe, uint64_t thread_pointer, recip
 	struct recipe_walk walk = { .recipe = recipe, .read = read, .context = context };
 	uint64_t unused[RECIPE_MAX_WORDS];
 	unsigned n_pages = 0;
-	size_t n = 0;
+	size_t n, n_before;
 
 	if ((recipe->by_thread && !thread_pointer) || max_words < recipe->n_words)
 		return 0;
 	recipe_begin(&walk, thread_pointer);
-	n = recipe_copy_current(&walk, words);
+	n = n_before = recipe_copy_current(&walk, words);
 	for (unsigned i = 0; walk.node && i < RECIPE_MAX_NODES && n_pages < RECIPE_MAX_PAGES; i++) {
 		uint64_t node = walk.node;
 
@@ -190,5 +191,9 @@ size_t recipe_follow(const struct recipe *recipe, uint64_t thread_pointer, recip
 		}
 		n_pages += (node ^ walk.node) > GUEST_PAGE_MASK;
 	}
+	if (n == n_before)
+		return 0;
+	if (n_before && words)
+		words[recipe->n_words - 1] = !walk.node;
 	return n;
 }

@@ -242,8 +242,8 @@ static void check_once(struct live_process *live, const char *version, const cha
 
 		check(seen.looks >= LOOKS / 10, "%s: %u looks at %s()", version, seen.looks,
 		      methods[i].method);
-		check(seen.loop <= seen.looks / 10, "%s: %u have the line of its loop", version,
-		      seen.loop);
+		check(seen.loop <= seen.looks / 10, "%s: %u have the line of the loop in %s()", version,
+		      seen.loop, methods[i].method);
 	}
 }
 

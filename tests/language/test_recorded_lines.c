@@ -2,8 +2,8 @@
 /*
  * What a recording needs for the lines of a program's functions: it is read when a function is found,
  * as the guest may be gone later. A program in each language that this machine has waits at the end of
- * a function whose table of lines takes several pages. Then only those pages of its memory are there
- * that were read.
+ * a function whose table of lines takes several pages. Then its memory has only those pages that
+ * were read; all others are zeros.
  */
 #include "config.h"
 

@@ -173,9 +173,12 @@ static void test_current(struct recipe recipe)
 	copy_poll_stacks(&guest.copier);
 	words = copy_list(&n, &missed);
 	check_u64(n, (NODES + 1) * N_WORDS, "words of all nodes and one more");
-	check(words && !words[0] && words[1] == 77 && !words[2] && !words[3],
-	      "the word is the last one that is no far word");
+	check(words && !words[0] && words[1] == 77 && !words[2] && words[3] == 1,
+	      "a list with all nodes begins with one that has the current word and says so");
 	check_nodes(words + N_WORDS, n - N_WORDS);
+	put(node_at(12), 0x7f0099990000ULL);
+	words = copy_list(&n, &missed);
+	check(n == 14 * N_WORDS && words[1] == 77 && !words[3], "a list that ends early says so");
 	put(LIST, 0);
 	copy_list(&n, &missed);
 	check_u64(n, 0, "words of a list without nodes");

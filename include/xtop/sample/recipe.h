@@ -61,9 +61,10 @@ struct recipe {
 	 */
 	uint16_t far, n_far, deep;
 	/*
-	 * Offset in the structure that the last load reads from. The list begins with a node of
-	 * words of 0, but for the last one that is no far word: this one is read there. 0: the list
-	 * begins with the first node.
+	 * Offset, in the structure that the last load reads from, of a word that stands before all
+	 * nodes, in a node of its own: as the last word before the far words. The last far word is
+	 * 1 if the list has all nodes; the other words are 0. Needs far words. 0: there is no such
+	 * node.
 	 */
 	uint16_t current;
 	uint16_t unused[2];
