@@ -501,9 +501,10 @@ struct exits_table *exits_sum_build(struct exits_sum *sum)
 	*table = *sum->table;
 	table->times = NULL;
 	table->wakes = lists.wakes;
-	memcpy(table->wakes, sum->table->wakes, table->n_vcpus * sizeof(*table->wakes));
-	for (unsigned i = 0; i < table->n_vcpus; i++)
+	for (unsigned i = 0; i < table->n_vcpus; i++) {
+		table->wakes[i] = sum->table->wakes[i];
 		time_histogram_sum_up(&sum->table->times[i], &table->wakes[i]);
+	}
 	table->rows = lists.rows;
 	table->causes = lists.causes;
 	table->live_span_ns = table->span_ns;

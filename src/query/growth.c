@@ -34,6 +34,7 @@ struct growth {
 	struct growth_before *before; /* one element per path */
 	size_t before_capacity;
 	double whole;        /* ticks of all paths in the last snapshot */
+	bool had_xen;        /* the last snapshot had rows "[xen]" */
 	uint32_t update;     /* number of the last update; 0: all weight is new */
 	uint32_t n_updates;  /* number of updates so far */
 	uint64_t started_ns; /* started_ns of the last snapshot */
@@ -227,7 +228,8 @@ struct snapshot *growth_update(struct growth *growth, const struct snapshot *sna
 		return NULL;
 	}
 	for (uint32_t i = 0; i < snapshot->n_nodes; i++)
-		growth_compare(growth, &snapshot->nodes[i], has_xen, &news[i]);
+		growth_compare(growth, &snapshot->nodes[i], has_xen || growth->had_xen, &news[i]);
+	growth->had_xen = has_xen;
 	growth_correct(news, snapshot->n_nodes, whole);
 	grown = snapshot_create(growth_sum(snapshot, news));
 	if (grown)

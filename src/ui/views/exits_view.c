@@ -20,7 +20,8 @@
 #include "xtop/query/takers_advice.h"
 
 #define NARROW        60 /* columns below which means and longest times are left out */
-#define REASON_COLUMN 47 /* 29 if they are */
+#define REASON_COLUMN 47 /* column of the reasons */
+#define REASON_NARROW 29 /* column of the reasons below NARROW columns */
 #define REASON_HEAD   "Reason, functions"
 
 /* Reasons and their functions are the first section, vCPUs and their histograms the next one. */
@@ -412,7 +413,7 @@ static int exits_column_end(enum exits_sort sort, bool narrow)
 static void exits_draw_columns(struct view_exits *exits, struct canvas *canvas, int row)
 {
 	bool narrow = canvas_columns(canvas) < NARROW;
-	int reason = narrow ? 29 : REASON_COLUMN;
+	int reason = narrow ? REASON_NARROW : REASON_COLUMN;
 
 	exits->narrow = narrow;
 	exits->sort_row = row;

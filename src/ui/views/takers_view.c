@@ -281,7 +281,7 @@ static struct request takers_open(const struct rows_row *line, const struct take
 				 ? table->takers[line->index].domid
 				 : TAKER_XEN;
 
-	if (!table || domid == TAKER_XEN || domid == table->domid)
+	if (!table || domid == TAKER_XEN || domid == TAKER_OTHERS || domid == table->domid)
 		return request_of(REQUEST_NONE);
 	return (struct request){ .code = REQUEST_PROFILE_OTHER, .domid = domid };
 }
