@@ -352,7 +352,7 @@ static void check_unit(const char *unit, const char *expected)
 	read = read_bytes(bytes, sizeof(fields) + put_strings(bytes + sizeof(fields), strings,
 							      sizeof(strings) / sizeof(strings[0])));
 	again = read.snapshot ? folded_text(read.snapshot, false) : NULL;
-	check_string(again, expected, unit);
+	check(again && !strcmp(again, expected), "samples are counted by a period in %s", unit);
 	read_close(&read);
 }
 
