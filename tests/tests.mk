@@ -8,7 +8,7 @@ AM_TESTS_ENVIRONMENT = top_srcdir='$(top_srcdir)' top_builddir='$(top_builddir)'
 tests/%.o: override CFLAGS += $(TEST_CFLAGS)
 # Those that take longest begin first, here and in check_PROGRAMS. At the end `make -j` then waits for none of them.
 TESTS = $(STEPPED_TESTS) $(QUICK_TESTS)
-# Programs that run step by step, on another architecture or on an older Linux take 20 to 30 s of CPU
+# Programs that run step by step, on another architecture or on an older Linux take 15 to 33 s of CPU
 # time each. tests/check --quick leaves them out.
 STEPPED_TESTS = tests/cli/old-linux tests/cli/cases tests/unwind/arm64 tests/unwind/protected tests/unwind/steps
 QUICK_TESTS = tests/symbol/stubs tests/cli/metrics tests/cli/json tests/cli/push tests/cli/diff \
