@@ -83,7 +83,7 @@ static bool plt_list_words(struct elf_plt *plt)
 	return true;
 }
 
-/* Loads the relocations at PLACE into BLOB. Returns their number; 0: none that can be read. */
+/* Loads the relocations at PLACE, at most MOST, into BLOB. Returns how many; 0: none were read. */
 static size_t plt_load(struct elf_file *file, const struct elf_place *place, size_t most,
 		       struct elf_blob *blob)
 {

@@ -155,7 +155,7 @@ bool flow_jumps_to_context(const struct flow *flow);
  * pushed a word already when they jump to the head.
  */
 bool flow_is_plt_head(struct flow *flow, uint32_t op);
-/* The number of the state in which control comes to such a head. */
+/* The number of the state in which stubs jump to the head of a PLT. */
 uint32_t flow_head_state(struct flow *flow);
 /*
  * If the bounds are guesses: finds functions that begin after a call, and sets `entry` in their

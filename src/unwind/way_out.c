@@ -41,7 +41,7 @@
 #define WAY_LOAD_BYTES      7 /* length of mov word(%rip),%r11 */
 #define WAY_CALL_BYTES      5
 #define WAY_RETPOLINE_BYTES 32 /* most from a retpoline's call to what it calls */
-#define WAY_REPLACE_BYTES   4 /* length of mov %r11,(%rsp) */
+#define WAY_REPLACE_BYTES   4 /* length of mov %r8 to %r15,(%rsp) */
 #define WAY_CALL            0xe8
 #define WAY_RET             0xc3
 #define WAY_INT3            0xcc
@@ -498,7 +498,7 @@ static bool way_is_retpoline(struct way_out *way_out, uint64_t address)
 	       way_replaces_return(bytes) && bytes[WAY_REPLACE_BYTES] == WAY_RET;
 }
 
-/* Whether such a call returns to ADDRESS. */
+/* Whether the call of a retpoline returns to ADDRESS. */
 static bool way_is_after_retpoline(struct way_out *way_out, uint64_t address)
 {
 	uint8_t before[WAY_CALL_BYTES];

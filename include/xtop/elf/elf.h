@@ -276,7 +276,7 @@ struct elf_place {
 /* Where the file has the relocations of words that stubs read, their symbols and names. */
 struct elf_stub_tables {
 	struct elf_place stubs;  /* DT_JMPREL */
-	struct elf_place others; /* those of DT_RELA that have a symbol */
+	struct elf_place others; /* relocations of DT_RELA that have a symbol */
 	uint64_t symbols_at; /* .dynsym, whose hash table need not have the file's imports */
 	uint64_t strings_at, strings_bytes;
 };
