@@ -495,7 +495,8 @@ struct exits_table *exits_sum_build(struct exits_sum *sum)
 		table = exits_table_create(sum->table->n_vcpus, sum->n, sum->n);
 	if (!table)
 		return NULL;
-	qsort(sum->parts, sum->n, sizeof(*sum->parts), exits_compare_parts);
+	if (sum->n)
+		qsort(sum->parts, sum->n, sizeof(*sum->parts), exits_compare_parts);
 	exits_sum_merge(sum);
 	lists = *table;
 	*table = *sum->table;
