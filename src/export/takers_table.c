@@ -100,10 +100,10 @@ static void takers_put_taker(struct json *json, const struct takers_table *table
 
 	json_open(json, NULL, '{');
 	json_text(json, "name", takers_name(table, taker->domid, name));
-	if (taker->domid == TAKER_XEN || taker->domid == TAKER_OTHERS)
-		json_double(json, "domid", NAN); /* null */
-	else
+	if (taker_is_domain(taker->domid))
 		json_u64(json, "domid", taker->domid);
+	else
+		json_double(json, "domid", NAN); /* null */
 	json_double(json, "share", 100 * taken_get(taker->share, totals));
 	json_double(json, "share_margin", 100 * TAKERS_ERRORS * taken_get(taker->error, totals));
 	json_double(json, "cpus", taken_get(taker->cpus, totals));

@@ -160,7 +160,7 @@ static void advise_on_taker(const struct takers_table *table, const struct taker
 			   "vCPUs would do.",
 			   100 * share, sharing.n_vcpus ? ", as " : "",
 			   sharing.n_vcpus ? text : "");
-	} else if (taker->domid != TAKER_XEN && taker->domid != TAKER_OTHERS) {
+	} else if (taker_is_domain(taker->domid)) {
 		advise_on_neighbour(table, taker, share, advice);
 	}
 }

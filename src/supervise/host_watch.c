@@ -154,7 +154,7 @@ static void host_watch_describe_taker(struct host_watch *watch, struct taker *ta
 	struct host_cpus cpus;
 	uint32_t scheduler;
 
-	if (taker->domid == TAKER_XEN || taker->domid == TAKER_OTHERS)
+	if (!taker_is_domain(taker->domid))
 		return;
 	snprintf(taker->name, sizeof(taker->name), "%.*s", (int)sizeof(taker->name) - 1,
 		 host_watch_name(watch, taker->domid));

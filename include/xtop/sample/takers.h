@@ -25,6 +25,12 @@
 #define TAKER_XEN    0x7fff /* Xen itself, or nobody: the CPU was idle */
 #define TAKER_OTHERS 0x7ff4 /* domains that have no row of their own */
 
+/* Whether the taker DOMID is one domain. */
+static inline bool taker_is_domain(uint32_t domid)
+{
+	return domid != TAKER_XEN && domid != TAKER_OTHERS;
+}
+
 /* A figure over recent time, which decays, and over all time since the start. */
 struct taken {
 	double live, total;

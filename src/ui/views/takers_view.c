@@ -277,11 +277,12 @@ static void takers_draw(struct view *view, const struct ui_model *model, struct 
 
 static struct request takers_open(const struct rows_row *line, const struct takers_table *table)
 {
-	uint32_t domid = line && table && line->part == TAKERS_TAKERS
-				 ? table->takers[line->index].domid
-				 : TAKER_XEN;
+	uint32_t domid;
 
-	if (!table || domid == TAKER_XEN || domid == TAKER_OTHERS || domid == table->domid)
+	if (!line || !table || line->part != TAKERS_TAKERS)
+		return request_of(REQUEST_NONE);
+	domid = table->takers[line->index].domid;
+	if (!taker_is_domain(domid) || domid == table->domid)
 		return request_of(REQUEST_NONE);
 	return (struct request){ .code = REQUEST_PROFILE_OTHER, .domid = domid };
 }
@@ -289,11 +290,11 @@ static struct request takers_open(const struct rows_row *line, const struct take
 static struct request takers_handle(struct view *view, const struct ui_model *model,
 				    struct request request)
 {
-	const struct rows *rows = &view_takers(view)->rows;
+	struct rows *rows = &view_takers(view)->rows;
 
 	if (request.code == REQUEST_OPEN)
 		return takers_open(rows_selected(rows), takers_of(model));
-	return rows_handle(&view_takers(view)->rows, model, request);
+	return rows_handle(rows, model, request);
 }
 
 /* clang-format off */
