@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "xtop/base/types.h"
+#include "xtop/elf/loads.h"
 #include "xtop/unwind/code.h"
 #include "xtop/unwind/entry_jumps.h"
 
@@ -98,14 +98,12 @@ static bool elf_code_is_arm64(const struct elf_file *file)
 /* SEGMENT with what the file has before it in its first page: a process has these bytes, too. */
 static Elf64_Phdr elf_code_widen(Elf64_Phdr segment)
 {
-	uint64_t before = segment.p_vaddr & GUEST_PAGE_MASK;
+	uint64_t before = load_bytes_before(segment.p_offset, segment.p_vaddr);
 
-	if ((segment.p_offset & GUEST_PAGE_MASK) == before) {
-		segment.p_offset -= before;
-		segment.p_vaddr -= before;
-		segment.p_paddr -= before;
-		segment.p_filesz += before;
-	}
+	segment.p_offset -= before;
+	segment.p_vaddr -= before;
+	segment.p_paddr -= before;
+	segment.p_filesz += before;
 	return segment;
 }
 

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "xtop/base/bytes.h"
+#include "xtop/base/types.h"
 
 #define LOADS_MAX          32  /* PT_LOADs that are kept; linkers make two to five */
 #define LOADS_MAX_SEGMENTS 128 /* e_phnum */
@@ -19,6 +20,14 @@ struct load {
 	uint64_t offset, address, file_bytes; /* p_offset, p_vaddr, p_filesz */
 	bool executable;
 };
+
+/* How many bytes a process has before a segment, in its first page, out of the same file. */
+static inline uint64_t load_bytes_before(uint64_t offset, uint64_t address)
+{
+	uint64_t before = address & GUEST_PAGE_MASK;
+
+	return (offset & GUEST_PAGE_MASK) == before ? before : 0;
+}
 
 struct loads {
 	struct load loads[LOADS_MAX];

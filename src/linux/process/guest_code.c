@@ -71,11 +71,9 @@ static bool guest_code_find_offset(const struct guest_code *code, uint64_t addre
 {
 	for (unsigned i = 0; i < code->loads.n; i++) {
 		const struct load *load = &code->loads.loads[i];
-		uint64_t before = load->address & GUEST_PAGE_MASK, distance;
+		uint64_t before = load_bytes_before(load->offset, load->address);
+		uint64_t distance = address - (load->address - before);
 
-		if ((load->offset & GUEST_PAGE_MASK) != before)
-			before = 0;
-		distance = address - (load->address - before);
 		if (!load->executable || distance >= load->file_bytes + before ||
 		    load->offset > INT64_MAX - distance)
 			continue;
