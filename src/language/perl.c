@@ -25,7 +25,7 @@
 
 #include "xtop/base/hash.h"
 
-enum { EXPORT_LOOP, EXPORT_KEY, EXPORT_STACK, EXPORT_STATEMENT, EXPORT_OLD };
+enum { EXPORT_LOOP, EXPORT_KEY, EXPORT_STACK, EXPORT_STATEMENT, EXPORT_UP_TO_5_30 };
 enum { WORD_TYPE, WORD_CV, WORD_RETURN, WORD_STATEMENT, WORD_SEQUENCE, N_PERL_WORDS };
 #define N_PERL_WORDS_BEFORE WORD_STATEMENT
 
@@ -39,13 +39,13 @@ enum { WORD_TYPE, WORD_CV, WORD_RETURN, WORD_STATEMENT, WORD_SEQUENCE, N_PERL_WO
 #define STACK_LAST     32 /* two numbers of 32 bits: the last context, and how many have room */
 #define STACK_MAX_ROOM (1 << 20)
 
-/* PERL_CONTEXT; up to 5.30 there is no old_cxsubix before the CV */
+/* PERL_CONTEXT, from 5.32 on */
 #define CONTEXT_BYTES     104
 #define CONTEXT_TYPE      0
 #define CONTEXT_STATEMENT 16 /* blk_oldcop */
 #define CONTEXT_RETURN    48 /* place of a subroutine's return in its caller; 0: the loop ends */
 #define CONTEXT_CV        72
-#define CONTEXT_CHANGE    8
+#define CONTEXT_SUBIX     8 /* bytes of old_cxsubix, which comes before the CV from 5.32 on */
 #define TYPE_MASK         0xf
 #define TYPE_SUB          9
 #define TYPE_FORMAT       10
@@ -166,21 +166,21 @@ static bool perl_begin_at_variables(const struct runtime_process *process, struc
 static bool perl_find_recipe(const struct runtime_process *process, uint64_t thread_pointer,
 			     struct recipe *recipe)
 {
-	uint16_t change = process->runtime->exports[EXPORT_OLD] ? CONTEXT_CHANGE : 0;
+	uint16_t missing = process->runtime->exports[EXPORT_UP_TO_5_30] ? CONTEXT_SUBIX : 0;
 
 	*recipe = (struct recipe){
 		.shape = RECIPE_STACKS,
 		.next = STACK_PREVIOUS,
 		.array_start = STACK_CONTEXTS,
 		.array_size = STACK_LAST,
-		.element = CONTEXT_BYTES - change,
+		.element = CONTEXT_BYTES - missing,
 		.n_words = N_PERL_WORDS,
 		.words = { [WORD_TYPE] = CONTEXT_TYPE,
-			   [WORD_CV] = CONTEXT_CV - change,
+			   [WORD_CV] = CONTEXT_CV - missing,
 			   [WORD_RETURN] = CONTEXT_RETURN,
 			   [WORD_STATEMENT] = CONTEXT_STATEMENT,
 			   [WORD_SEQUENCE] = recipe_after(SV_BODY) },
-		.far = CONTEXT_CV - change,
+		.far = CONTEXT_CV - missing,
 		.n_far = 1,
 		.deep = CV_SEQUENCE,
 	};
@@ -441,7 +441,7 @@ const struct language_ops perl_language = {
 		     [EXPORT_KEY] = "PL_thr_key",
 		     [EXPORT_STACK] = "PL_curstackinfo",
 		     [EXPORT_STATEMENT] = "PL_curcop",
-		     [EXPORT_OLD] = "Perl_feature_is_enabled" },
+		     [EXPORT_UP_TO_5_30] = "Perl_feature_is_enabled" },
 	.loops = perl_loops,
 	.find_layout = perl_find_layout,
 	.find_recipe = perl_find_recipe,
