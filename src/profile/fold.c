@@ -82,12 +82,11 @@ static int fold_cut_piece(const struct unwind_part_end *end)
  * in very small steps. A part that ended early for another reason gives a first guess. The guess
  * may be too short for the next chain; then that chain is cut short, and the guess grows.
  */
-static void fold_learn_part(const struct fold *fold, const struct sample_vcpu *vcpu,
+static void fold_learn_part(const struct fold *fold, const struct sample_vcpu *vcpu, uint64_t space,
 			    const struct unwind_part_end *end)
 {
 	const struct sample_stack *piece = sample_first_stack(vcpu);
 	struct control *control = fold->settings.control;
-	uint64_t space = sample_get_user_space(vcpu);
 
 	for (int i = 0; i < vcpu->n_stacks; i++, piece = sample_next_stack(piece)) {
 		uint8_t cut = piece->kind == STACK_USER ? vcpu->user_cut : vcpu->stack_cut;
@@ -117,7 +116,7 @@ static bool fold_is_without_go(const struct fold *fold)
  * Tells the sampler whether the process runs Go. The page tables may have belonged to a process
  * that ran Go and has ended, so the sampler is also told of a process without Go.
  */
-static void fold_learn_go(const struct fold *fold, const struct sample_vcpu *vcpu)
+static void fold_learn_go(const struct fold *fold, uint64_t space)
 {
 	const struct unwind_stack *stack = &fold->stack;
 	struct control *control = fold->settings.control;
@@ -125,18 +124,20 @@ static void fold_learn_go(const struct fold *fold, const struct sample_vcpu *vcp
 	if (!stack->parts[UNWIND_USER].walked)
 		return;
 	if (stack->go_stacks || (control_has_go(control) && fold_is_without_go(fold)))
-		control_set_go_stacks(control, sample_get_user_space(vcpu), stack->go_stacks,
-				      stack->go_callback);
+		control_set_go_stacks(control, space, stack->go_stacks, stack->go_callback);
 }
 
 static void fold_learn(const struct fold *fold, const struct sample_vcpu *vcpu)
 {
+	uint64_t space;
+
 	if (!fold->settings.control)
 		return;
-	fold_learn_go(fold, vcpu);
+	space = sample_get_user_space(vcpu);
+	fold_learn_go(fold, space);
 	for (unsigned i = 0; i < N_UNWIND_PARTS; i++)
 		if (fold->stack.parts[i].walked)
-			fold_learn_part(fold, vcpu, &fold->stack.parts[i]);
+			fold_learn_part(fold, vcpu, space, &fold->stack.parts[i]);
 }
 
 /* --- counts ----------------------------------------------------------------------------------- */

@@ -94,7 +94,7 @@ static bool frames_is_same(const void *context, uint32_t id)
 }
 
 /* A copy of the clean TEXT that lasts as long as FRAMES. NULL: no room. */
-static const char *frames_keep(struct frames *frames, const char *text)
+static const char *frames_copy_text(struct frames *frames, const char *text)
 {
 	size_t size = strlen(text) + 1;
 	struct frames_text *block = frames->texts;
@@ -114,7 +114,7 @@ static const char *frames_keep(struct frames *frames, const char *text)
 	return memcpy(block->bytes + block->used - size, text, size);
 }
 
-static const char *frames_keep_module(struct frames *frames, const char *module)
+static const char *frames_copy_module(struct frames *frames, const char *module)
 {
 	uint64_t hash = hash_bytes(frames->seed, module, strlen(module));
 	const char **recent = &frames->modules[hash % FRAMES_RECENT_MODULES];
@@ -122,7 +122,7 @@ static const char *frames_keep_module(struct frames *frames, const char *module)
 	if (!*module)
 		return "";
 	if (!*recent || strcmp(*recent, module))
-		*recent = frames_keep(frames, module);
+		*recent = frames_copy_text(frames, module);
 	return *recent;
 }
 
@@ -194,13 +194,13 @@ static void frames_demangle(struct frames *frames, struct frame *frame)
 		if (whole)
 			frame->name = frames_clean_name(whole, clean);
 	}
-	frame->name = frames_keep(frames, frame->name);
+	frame->name = frames_copy_text(frames, frame->name);
 }
 
 static bool frames_name(struct frames *frames, const char *name, struct frame *frame)
 {
 	frame->unknown = !name;
-	frame->raw_name = name ? frames_keep(frames, name) : "[unknown]";
+	frame->raw_name = name ? frames_copy_text(frames, name) : "[unknown]";
 	frame->name = frame->raw_name;
 	if (frame->raw_name && name && frame_is_function(frame))
 		frames_demangle(frames, frame);
@@ -208,12 +208,12 @@ static bool frames_name(struct frames *frames, const char *name, struct frame *f
 }
 
 /* A clean copy of the raw TEXT. NULL: no room. */
-static const char *frames_keep_raw(struct frames *frames, const char *text)
+static const char *frames_copy_raw(struct frames *frames, const char *text)
 {
 	char clean[FRAME_NAME_BYTES];
 
 	text_clean(clean, sizeof(clean), text, 4 * sizeof(clean));
-	return *clean ? frames_keep(frames, clean) : "";
+	return *clean ? frames_copy_text(frames, clean) : "";
 }
 
 /*
@@ -228,7 +228,7 @@ static bool frames_is_same_file(const struct frame_file *kept, const char *clean
 }
 
 /* Best effort. NULL: no room, or RAW is NULL. */
-static const struct frame_file *frames_keep_file(struct frames *frames,
+static const struct frame_file *frames_copy_file(struct frames *frames,
 						 const struct frame_file *raw)
 {
 	_cleanup_free_ struct frame_file *file = NULL;
@@ -245,9 +245,9 @@ static const struct frame_file *frames_keep_file(struct frames *frames,
 	file = malloc(sizeof(*file));
 	if (!file)
 		return NULL;
-	*file = (struct frame_file){ .path = frames_keep(frames, path),
-				     .build_id = frames_keep_raw(frames, raw->build_id),
-				     .package = frames_keep_raw(frames, raw->package),
+	*file = (struct frame_file){ .path = frames_copy_text(frames, path),
+				     .build_id = frames_copy_raw(frames, raw->build_id),
+				     .package = frames_copy_raw(frames, raw->package),
 				     .incomplete = raw->incomplete };
 	if (!file->path || !file->build_id || !file->package)
 		return NULL;
@@ -295,7 +295,7 @@ static bool frames_is_build(const void *context, uint32_t index)
 }
 
 /* The value of frame.build for BUILD. 0: BUILD is not known, or there is no room. */
-static uint16_t frames_keep_build(struct frames *frames, const struct build_id *build)
+static uint16_t frames_find_or_add_build(struct frames *frames, const struct build_id *build)
 {
 	const struct frames_build_key key = { frames, build };
 	struct build_id *copy;
@@ -336,13 +336,13 @@ static uint32_t frames_add(struct frames *frames, const struct frame_function *f
 
 	if (!frame || (!function->name && frames->n_unknown >= FRAMES_MAX / 2))
 		return FRAME_NONE;
-	new.module = frames_keep_module(frames, function->module);
+	new.module = frames_copy_module(frames, function->module);
 	if (!new.module || !frames_name(frames, function->name, &new) ||
 	    !hash_table_add(&frames->index, hash, frames->n))
 		return FRAME_NONE;
 	new.group = group == FRAME_NONE ? frames->n : group;
-	new.build = frames_keep_build(frames, function->build);
-	new.file = frames_keep_file(frames, function->file);
+	new.build = frames_find_or_add_build(frames, function->build);
+	new.file = frames_copy_file(frames, function->file);
 	new.hypercall = frame_names_hypercall(&new);
 	new.loop = new.kind == FRAME_KIND_USERLAND &&runtime_is_loop(new.raw_name);
 	/* A symbol may have such a name, too: its file has a build-id, or could have one. */
@@ -449,7 +449,7 @@ static uint32_t frames_add_owner(struct frames *frames, struct owner owner)
 
 	if (!frame || (!name && frames->n_unknown >= FRAMES_MAX / 2))
 		return FRAME_NONE;
-	owner.cgroup = frames_keep_module(frames, owner.cgroup);
+	owner.cgroup = frames_copy_module(frames, owner.cgroup);
 	if (!owner.cgroup || !frames_name(frames, name, &new))
 		return FRAME_NONE;
 	owner.name = name ? new.raw_name : "";

@@ -152,7 +152,7 @@ static void line_client_give_up(struct line_client *lines)
 }
 
 /* Copies the N bytes to memory that stays until the end. NULL: there is no room. */
-static const uint8_t *line_client_keep(struct line_client *lines, const uint8_t *bytes, size_t n)
+static const uint8_t *line_client_copy(struct line_client *lines, const uint8_t *bytes, size_t n)
 {
 	struct line_client_text *text = lines->texts;
 
@@ -174,7 +174,7 @@ static const uint8_t *line_client_keep(struct line_client *lines, const uint8_t 
 static void line_client_keep_answer(struct line_client *lines, struct line_client_entry *entry,
 				    const uint8_t *bytes, size_t n)
 {
-	entry->bytes = line_client_keep(lines, bytes, n);
+	entry->bytes = line_client_copy(lines, bytes, n);
 	entry->size_bytes = (uint32_t)n;
 	entry->state = entry->bytes ? LINE_KNOWN : LINE_OFF;
 	lines->progress.refused += !entry->bytes;
@@ -334,7 +334,7 @@ static struct line_client_entry *line_client_add_place(struct line_client *lines
 	const uint8_t *symbol = NULL;
 
 	if (lines->n_entries < LINE_MAX_PLACES)
-		symbol = line_client_keep(lines, (const uint8_t *)place->symbol,
+		symbol = line_client_copy(lines, (const uint8_t *)place->symbol,
 					  strlen(place->symbol) + 1);
 	if (!symbol ||
 	    !vector_reserve(lines->entries, lines->entries_capacity, lines->n_entries + 1) ||

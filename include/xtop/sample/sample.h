@@ -135,7 +135,9 @@ static inline struct memory_root sample_get_user_root(const struct sample_vcpu *
 /* The number of the user stacks' address space, such as registers_space() returns. */
 static inline uint64_t sample_get_user_space(const struct sample_vcpu *vcpu)
 {
-	return root_space(sample_get_user_root(vcpu));
+	struct memory_root root = sample_get_user_root(vcpu);
+
+	return root_space(root);
 }
 
 /*
