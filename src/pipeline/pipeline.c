@@ -48,7 +48,7 @@ struct pipeline {
 	struct kernel_cache *cache; /* NULL: kernels are not cached */
 	struct os *os;
 	const struct snapshot *given_baseline; /* the older run, until pipeline_start() ends */
-	struct replay_source replayed;         /* the file of -r */
+	struct replay_source replay;           /* the file of -r */
 	struct recording_reader *reader;       /* the recording of -r; NULL: there is none */
 	struct control *control;
 	struct snapshot_slot *slot, *waits_slot;
@@ -96,10 +96,10 @@ static struct xtop_error *pipeline_create_ring(struct pipeline *pipeline)
 static struct xtop_error *pipeline_snapshot_profile(const struct pipeline *pipeline,
 						    struct snapshot **snapshotp)
 {
-	struct xtop_error *error = import_snapshot(pipeline->replayed.import, snapshotp);
+	struct xtop_error *error = import_snapshot(pipeline->replay.import, snapshotp);
 
 	if (!error)
-		(*snapshotp)->sequence = pipeline->replayed.n_reads;
+		(*snapshotp)->sequence = pipeline->replay.n_reads;
 	return error;
 }
 
@@ -158,7 +158,7 @@ struct xtop_error *pipeline_read_next_value(struct pipeline *pipeline)
 	const struct replay_settings settings = pipeline_replay_settings(pipeline);
 	struct snapshot *snapshot;
 	struct xtop_error *error = replay_source_read_next_value(pipeline->options->replay,
-								 &settings, &pipeline->replayed);
+								 &settings, &pipeline->replay);
 
 	if (!error)
 		error = pipeline_snapshot_profile(pipeline, &snapshot);
@@ -175,12 +175,12 @@ static struct xtop_error *pipeline_open_replayed(struct pipeline *pipeline)
 	if (pipeline->domain)
 		return NULL;
 	error = replay_source_open(pipeline->options->replay, pipeline->symbols, &settings,
-				   &pipeline->replayed);
+				   &pipeline->replay);
 	if (error && pipeline->options->example)
 		return error_wrap(error, "--example comes with make install");
 	if (error)
 		return error;
-	pipeline->reader = pipeline->replayed.reader;
+	pipeline->reader = pipeline->replay.reader;
 	return pipeline->reader ? pipeline_open_recording(pipeline)
 				: pipeline_publish_profile(pipeline);
 }
@@ -591,7 +591,7 @@ void pipeline_set_baseline(struct pipeline *pipeline, const struct snapshot *bas
 
 const struct snapshot *pipeline_baseline(const struct pipeline *pipeline)
 {
-	return pipeline_is_profile(pipeline) ? pipeline->replayed.baseline
+	return pipeline_is_profile(pipeline) ? pipeline->replay.baseline
 					     : resolver_get_baseline(pipeline->resolver);
 }
 
@@ -727,7 +727,7 @@ void pipeline_destroy(struct pipeline *pipeline)
 	trace_source_destroy(pipeline->trace);
 	ring_destroy(pipeline->source.ring);
 	control_destroy(pipeline->control);
-	replay_source_close(&pipeline->replayed);
+	replay_source_close(&pipeline->replay);
 	symbols_destroy(pipeline->symbols);
 	memory_destroy(pipeline->source.memory);
 	free(pipeline);
@@ -767,17 +767,17 @@ bool pipeline_is_recording(const struct pipeline *pipeline)
 
 bool pipeline_is_profile(const struct pipeline *pipeline)
 {
-	return pipeline->replayed.import;
+	return pipeline->replay.import;
 }
 
 const char *pipeline_format(const struct pipeline *pipeline)
 {
-	return import_get_format(pipeline->replayed.import);
+	return import_get_format(pipeline->replay.import);
 }
 
 const char *pipeline_value(const struct pipeline *pipeline)
 {
-	return import_get_value(pipeline->replayed.import);
+	return import_get_value(pipeline->replay.import);
 }
 
 const char *pipeline_get_note(struct pipeline *pipeline)
@@ -805,7 +805,7 @@ const char *pipeline_system(const struct pipeline *pipeline)
 
 const char *pipeline_get_complaint(const struct pipeline *pipeline)
 {
-	return pipeline_is_profile(pipeline) ? import_get_complaint(pipeline->replayed.import)
+	return pipeline_is_profile(pipeline) ? import_get_complaint(pipeline->replay.import)
 					     : symbols_warning(pipeline->symbols);
 }
 

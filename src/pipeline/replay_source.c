@@ -17,61 +17,61 @@
 
 /* Puts the baseline's frames into the table first, as resolver_translate_baseline() does. */
 static struct xtop_error *replay_source_take_baseline(const struct snapshot *baseline,
-						      struct replay_source *replayed)
+						      struct replay_source *replay)
 {
 	if (!baseline)
 		return NULL;
-	frames_set_identity(replayed->frames, FRAMES_BY_NAME);
-	return snapshot_translate(baseline, replayed->frames, &replayed->baseline);
+	frames_set_identity(replay->frames, FRAMES_BY_NAME);
+	return snapshot_translate(baseline, replay->frames, &replay->baseline);
 }
 
 static struct xtop_error *replay_source_read_names(const struct replay_settings *settings,
-						   struct replay_source *replayed)
+						   struct replay_source *replay)
 {
 	struct xtop_error *error = NULL;
 
 	if (settings->n_symbols)
-		error = code_names_create(&replayed->names);
+		error = code_names_create(&replay->names);
 	for (size_t i = 0; i < settings->n_symbols && !error; i++)
-		error = code_names_add_file(replayed->names, settings->files, settings->symbols[i]);
+		error = code_names_add_file(replay->names, settings->files, settings->symbols[i]);
 	return error;
 }
 
 static struct xtop_error *replay_source_import(FILE *file, const char *head, size_t n_head,
 					       const struct replay_settings *settings,
-					       struct replay_source *replayed)
+					       struct replay_source *replay)
 {
-	const struct import_settings import = { .frames = replayed->frames,
+	const struct import_settings import = { .frames = replay->frames,
 						.strict = settings->strict,
 						.value = settings->value,
-						.names = replayed->names };
+						.names = replay->names };
 
-	replayed->n_reads++;
-	return import_read(file, head, n_head, &import, &replayed->import);
+	replay->n_reads++;
+	return import_read(file, head, n_head, &import, &replay->import);
 }
 
 static struct xtop_error *replay_source_read_profile(FILE *file, const char *head, size_t n_head,
 						     const struct replay_settings *settings,
-						     struct replay_source *replayed)
+						     struct replay_source *replay)
 {
-	struct xtop_error *error = frames_create(symbol_demangle, &replayed->frames);
+	struct xtop_error *error = frames_create(symbol_demangle, &replay->frames);
 
 	if (!error)
-		error = replay_source_take_baseline(settings->baseline, replayed);
+		error = replay_source_take_baseline(settings->baseline, replay);
 	if (!error)
-		error = replay_source_read_names(settings, replayed);
-	return error ? error : replay_source_import(file, head, n_head, settings, replayed);
+		error = replay_source_read_names(settings, replay);
+	return error ? error : replay_source_import(file, head, n_head, settings, replay);
 }
 
 struct xtop_error *replay_source_read_next_value(const char *path,
 						 const struct replay_settings *settings,
-						 struct replay_source *replayed)
+						 struct replay_source *replay)
 {
-	const char *next = import_next_value(replayed->import);
+	const char *next = import_next_value(replay->import);
 	_cleanup_free_ char *value = next ? strdup(next) : NULL;
 	_cleanup_close_ int fd = inputs_open(settings->files->inputs, path);
 	_cleanup_fclose_ FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
-	struct import *before = replayed->import;
+	struct import *before = replay->import;
 	struct replay_settings again = *settings;
 	char head[REPLAY_SOURCE_HEAD_BYTES];
 	struct xtop_error *error;
@@ -89,12 +89,12 @@ struct xtop_error *replay_source_read_next_value(const char *path,
 		return error_create("out of memory");
 	again.value = value;
 	n = fread(head, 1, sizeof(head), file);
-	error = replay_source_import(file, head, n, &again, replayed);
+	error = replay_source_import(file, head, n, &again, replay);
 	if (error)
 		return error;
 	import_destroy(before);
-	free(replayed->value);
-	replayed->value = no_cleanup_ptr(value);
+	free(replay->value);
+	replay->value = no_cleanup_ptr(value);
 	return NULL;
 }
 
@@ -118,7 +118,7 @@ static void replay_source_unpack(FILE **filep, char head[REPLAY_SOURCE_HEAD_BYTE
 
 struct xtop_error *replay_source_open(const char *path, struct symbols *symbols,
 				      const struct replay_settings *settings,
-				      struct replay_source *replayed)
+				      struct replay_source *replay)
 {
 	_cleanup_close_ int fd = inputs_open(settings->files->inputs, path);
 	_cleanup_fclose_ FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
@@ -134,18 +134,18 @@ struct xtop_error *replay_source_open(const char *path, struct symbols *symbols,
 	replay_source_unpack(&file, head);
 	if (recording_is_head(head, n))
 		return error_wrap(recording_reader_adopt(no_cleanup_ptr(file), head, n, symbols,
-							 &replayed->reader),
+							 &replay->reader),
 				  "recording '%s'", path);
-	return error_wrap(replay_source_read_profile(file, head, n, settings, replayed), "'%s'",
+	return error_wrap(replay_source_read_profile(file, head, n, settings, replay), "'%s'",
 			  path);
 }
 
-void replay_source_close(struct replay_source *replayed)
+void replay_source_close(struct replay_source *replay)
 {
-	recording_reader_close(replayed->reader);
-	snapshot_destroy(replayed->baseline);
-	import_destroy(replayed->import);
-	code_names_destroy(replayed->names);
-	free(replayed->value);
-	frames_destroy(replayed->frames);
+	recording_reader_close(replay->reader);
+	snapshot_destroy(replay->baseline);
+	import_destroy(replay->import);
+	code_names_destroy(replay->names);
+	free(replay->value);
+	frames_destroy(replay->frames);
 }

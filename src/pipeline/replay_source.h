@@ -38,11 +38,11 @@ struct replay_settings {
  */
 struct xtop_error *replay_source_open(const char *path, struct symbols *symbols,
 				      const struct replay_settings *settings,
-				      struct replay_source *replayed);
+				      struct replay_source *replay);
 /* Reads the profile in PATH again, with its next values. Error: nothing has changed. */
 struct xtop_error *replay_source_read_next_value(const char *path,
 						 const struct replay_settings *settings,
-						 struct replay_source *replayed);
-void replay_source_close(struct replay_source *replayed);
+						 struct replay_source *replay);
+void replay_source_close(struct replay_source *replay);
 
 #endif
