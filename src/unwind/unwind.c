@@ -38,10 +38,11 @@ struct walk {
 	enum unwind_how how;
 	struct unwind_stack *stack;
 	struct cursor cursor;
-	const struct unwind_space *space; /* space of the current part; NULL: unknown */
-	fp_step_fn *fp_step;              /* step by frame pointers for the current part */
+	const struct unwind_space *space;     /* space of the current part; NULL: unknown */
+	const struct unwind_program *program; /* what knows code without tables here, or NULL */
+	fp_step_fn *fp_step;                  /* step by frame pointers for the current part */
 	struct unwind_code code; /* the code at cursor_pc(); an empty range: not looked up yet */
-	bool has_tables; /* some mechanism has a table for `code` */
+	bool has_tables;         /* some mechanism has a table for `code` */
 	bool is_guess;   /* frame pointers are only a guess in `code` */
 	unsigned n_switches; /* how often the current part has changed stacks */
 	enum unwind_by by; /* how the last step was made; UNWIND_BY_REGISTERS: no step yet */
@@ -90,11 +91,11 @@ static bool unwind_is_guess(const struct walk *walk)
  * Looks up the code at the cursor, unless the last result holds there, too: most frames lie in the
  * same range as the frame before.
  */
-static void unwind_find(struct walk *walk)
+static inline void unwind_find(struct walk *walk)
 {
 	uint64_t address = cursor_pc(&walk->cursor);
 
-	if (!walk->space || address - walk->code.start < walk->code.end - walk->code.start)
+	if (address - walk->code.start < walk->code.end - walk->code.start || !walk->space)
 		return;
 	walk->space->find(walk->space, address, walk->how != UNWIND_FP, &walk->code);
 	walk->has_tables = unwind_has_tables(walk->code.tables);
@@ -141,12 +142,12 @@ static enum unwind_step unwind_by_tables(struct walk *walk)
  */
 static bool unwind_fits(const struct walk *walk)
 {
-	const struct unwind_tables *tables = walk->code.tables;
+	struct computed *computed = walk->has_tables ? walk->code.tables->computed : NULL;
 
-	if (walk->by < UNWIND_BY_COMPUTED || walk->how != UNWIND_AUTO || !tables ||
-	    !tables->computed || walk->cursor.interrupted)
+	if (!computed || walk->by < UNWIND_BY_COMPUTED || walk->how != UNWIND_AUTO ||
+	    walk->cursor.interrupted)
 		return true;
-	return computed_is_return(tables->computed, walk->code.bias, walk->cursor.regs[REG_PC]);
+	return computed_is_return(computed, walk->code.bias, walk->cursor.regs[REG_PC]);
 }
 
 /*
@@ -157,7 +158,7 @@ static bool unwind_fits(const struct walk *walk)
  * zero. arm64 code is an exception, but not 32-bit Arm code: x29 always has a frame record's
  * address or 0 (Arm, AAPCS64, "The Frame Pointer").
  */
-static enum unwind_step unwind_by_fp(struct walk *walk, bool followed)
+static inline enum unwind_step unwind_by_fp(struct walk *walk, bool followed)
 {
 	const struct unwind_frame *last = &walk->stack->frames[walk->stack->n_frames - 1];
 	enum unwind_step step;
@@ -176,7 +177,7 @@ static enum unwind_step unwind_by_fp(struct walk *walk, bool followed)
 /* Makes a step from code that its process has compiled. */
 static enum unwind_step unwind_by_program(struct walk *walk)
 {
-	const struct unwind_program *program = walk->spaces->program;
+	const struct unwind_program *program = walk->program;
 	struct cursor *cursor = &walk->cursor;
 	const struct runtime_native native = { .vcpu = cursor->vcpu,
 					       .address = cursor->regs[REG_PC],
@@ -196,15 +197,13 @@ static enum unwind_step unwind_choose(struct walk *walk)
 {
 	enum unwind_step step = STEP_NOT_COVERED;
 	bool followed = walk->by >= UNWIND_BY_FP;
-	bool by_program = !walk->has_tables && walk->cursor.user && walk->spaces->program &&
-			  walk->how == UNWIND_AUTO;
 
 	walk->by = UNWIND_BY_REGISTERS;
-	if (followed && (walk->has_tables || by_program) && walk->fp_step == fp_x86_step)
+	if (followed && (walk->has_tables || walk->program) && walk->fp_step == fp_x86_step)
 		fp_x86_correct_stack(&walk->cursor); /* frame pointers do not need it */
 	if (walk->has_tables)
 		step = unwind_by_tables(walk);
-	else if (by_program)
+	else if (walk->program)
 		step = unwind_by_program(walk);
 	if (step == STEP_NOT_COVERED && (walk->how == UNWIND_AUTO || walk->how == UNWIND_FP))
 		step = unwind_by_fp(walk, followed);
@@ -213,7 +212,7 @@ static enum unwind_step unwind_choose(struct walk *walk)
 
 /* --- the chain -------------------------------------------------------------------------------- */
 
-static void unwind_push(struct walk *walk, uint32_t flags)
+static inline void unwind_push(struct walk *walk, uint32_t flags)
 {
 	struct unwind_stack *stack = walk->stack;
 
@@ -303,63 +302,46 @@ static void unwind_mark_trampoline(struct walk *walk)
 {
 	const struct cursor *cursor = &walk->cursor;
 
-	if (cursor->user && cursor->interrupted && walk->by >= UNWIND_BY_CFI)
+	if (cursor->interrupted && cursor->user && walk->by >= UNWIND_BY_CFI)
 		walk->stack->frames[walk->stack->n_frames - 1].flags &= ~(uint32_t)FRAME_RETURN;
-}
-
-/* Where frame pointers lead on from. */
-struct link {
-	uint64_t pc, sp, fp;
-	uint32_t known;
-	unsigned n_switches;
-};
-
-static struct link unwind_get_link(const struct walk *walk)
-{
-	const struct cursor *cursor = &walk->cursor;
-
-	return (struct link){ cursor->regs[REG_PC], cursor->regs[REG_SP], cursor->regs[REG_RBP],
-			      cursor->known, walk->n_switches };
 }
 
 /*
  * The step that was computed led to no caller. If frame pointers led to the last frame, its stack
- * pointer is not sure: functions of V8 take their arguments off the stack before they return. Then
- * frame pointers lead on from BEFORE.
+ * pointer SP is not sure: functions of V8 take their arguments off the stack before they return.
+ * Then its frame pointer leads on: makes *STEP by it. Returns whether there is something new.
  */
-static enum unwind_stop unwind_retry(struct walk *walk, const struct link *before,
-				     enum unwind_stop stop)
+static bool unwind_retry(struct walk *walk, uint64_t sp, enum unwind_stop stop,
+			 enum unwind_step *step)
 {
+	const struct unwind_frame *last = &walk->stack->frames[walk->stack->n_frames - 1];
 	struct cursor *cursor = &walk->cursor;
-	enum unwind_step step;
 
 	if (stop == UNWIND_TOO_DEEP || walk->by != UNWIND_BY_COMPUTED || !cursor->user ||
-	    walk->stack->frames[walk->stack->n_frames - 1].by < UNWIND_BY_FP)
-		return stop;
-	cursor->regs[REG_PC] = before->pc;
-	cursor->regs[REG_SP] = before->sp;
-	cursor->regs[REG_RBP] = before->fp;
-	cursor->known = before->known;
-	walk->n_switches = before->n_switches;
+	    last->by < UNWIND_BY_FP)
+		return false;
+	cursor->regs[REG_PC] = last->address;
+	cursor->regs[REG_SP] = sp;
+	cursor->regs[REG_RBP] = last->frame_pointer;
+	cursor->known = 1U << REG_PC | 1U << REG_SP | 1U << REG_RBP;
 	unwind_find(walk);
-	step = unwind_by_fp(walk, true);
-	if (step == STEP_CALLER)
-		return unwind_check(walk, before->sp);
-	return step == STEP_CUT ? UNWIND_CUT : stop;
+	*step = unwind_by_fp(walk, true);
+	return *step == STEP_CALLER || *step == STEP_CUT;
 }
 
 /* Walks on from the last frame. Returns the last step, and in *STOP why the walk ended. */
 static enum unwind_step unwind_frames(struct walk *walk, enum unwind_stop *stop)
 {
 	for (;;) {
-		struct link before = unwind_get_link(walk);
+		uint64_t sp = walk->cursor.regs[REG_SP];
 		enum unwind_step step = unwind_choose(walk);
 
 		if (step == STEP_EH_RETURN)
-			step = unwind_leave_eh_return(walk, before.sp);
-		*stop = step == STEP_CALLER ? unwind_check(walk, before.sp) : unwind_stop_of(step);
-		if (step == STEP_CALLER && *stop != UNWIND_COMPLETE)
-			*stop = unwind_retry(walk, &before, *stop);
+			step = unwind_leave_eh_return(walk, sp);
+		do
+			*stop = step == STEP_CALLER ? unwind_check(walk, sp) : unwind_stop_of(step);
+		while (step == STEP_CALLER && *stop != UNWIND_COMPLETE &&
+		       unwind_retry(walk, sp, *stop, &step));
 		if (step != STEP_CALLER || *stop != UNWIND_COMPLETE)
 			return step;
 		unwind_mark_trampoline(walk);
@@ -379,6 +361,8 @@ static enum unwind_step unwind_part(struct walk *walk, uint32_t flags)
 
 	memcpy(before, walk->cursor.reached, sizeof(before));
 	walk->space = part == UNWIND_USER ? walk->spaces->user : walk->spaces->kernel;
+	walk->program =
+		part == UNWIND_USER && walk->how == UNWIND_AUTO ? walk->spaces->program : NULL;
 	walk->fp_step = fp_step_of(&walk->cursor);
 	walk->code = (struct unwind_code){ 0 };
 	walk->has_tables = walk->is_guess = false;
