@@ -23,7 +23,7 @@ struct xen_function {
  */
 struct xen_reason {
 	double live, ticks;
-	uint32_t frame; /* the name */
+	uint32_t frame; /* the frame with the name of the reason */
 	size_t next; /* number of the function's next reason, plus 1; 0: none */
 };
 

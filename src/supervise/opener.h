@@ -43,7 +43,7 @@ struct opener {
 	struct output_id *made;
 	/* the child that main last asked to create a file; OPENER_MAX_CHILDREN: it was removed */
 	unsigned creator;
-	/* the path that main asked it to create; "": none */
+	/* the path that CREATOR was asked to create; "": none */
 	char created[sizeof(((struct broker_request *)0)->text)];
 };
 

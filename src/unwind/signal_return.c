@@ -9,7 +9,7 @@
 #define SIGNAL_REGISTERS 40 /* bytes from struct ucontext to its registers */
 #define SIGNAL_CALL      2  /* length of syscall */
 
-/* The registers in their order there. */
+/* The registers in the order of struct ucontext. */
 static const uint8_t signal_registers[] = {
 	REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RDI,
 	REG_RSI, REG_RBP, REG_RBX, REG_RDX, REG_RAX, REG_RCX, REG_RSP, REG_RIP,

@@ -17,11 +17,11 @@
 
 #define SIGNAL_RETURN_BYTES 9 /* the longer form: mov $15,%rax; syscall */
 
-/* Whether CODE begins with this code. */
+/* Whether CODE begins with code that a signal's handler returns to. */
 bool signal_return_begins(const uint8_t *code, size_t n);
-/* Whether CODE is the last part, the system call. BEFORE is what lies before CODE. */
+/* Whether CODE is such code's system call. BEFORE is what lies before CODE. */
 bool signal_return_ends(const uint8_t *code, size_t n, const uint8_t *before, size_t n_before);
-/* A step from there to the interrupted code. */
+/* A step from such code to the code that the signal has interrupted. */
 enum unwind_step signal_return_step(struct cursor *cursor);
 
 #endif

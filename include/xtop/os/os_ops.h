@@ -72,7 +72,7 @@ struct os_task {
 	bool kernel_thread;
 	bool idle;                /* the task is the vCPU's idle task, and nothing interrupted it */
 	const struct space *user; /* user code of the task's process; NULL if there is none */
-	uint64_t thread_pointer;  /* the user code's; 0: not known */
+	uint64_t thread_pointer;  /* thread pointer of USER; 0: not known */
 	bool ended; /* the task belongs to a process that has given up its memory by now */
 };
 

@@ -31,7 +31,7 @@ enum exit_kind {
 /* The key by which exits are counted. */
 struct exit_reason {
 	uint8_t kind; /* enum exit_kind */
-	uint32_t code;    /* 0 if HANDLER is not, and may be 0 otherwise */
+	uint32_t code;    /* code of the exit; 0 if HANDLER names it */
 	uint32_t handler; /* event of the record that names the exit; 0: its code names it */
 	uint32_t detail;  /* MSR, leaf, port, hypercall, register; or EXIT_NO_DETAIL */
 };

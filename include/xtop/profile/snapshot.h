@@ -60,7 +60,7 @@ static inline bool snapshot_node_counts(const struct snapshot_node *node)
 	return node->children_total || node->children_ticks > 0;
 }
 
-/* Whether NODE itself does. */
+/* Whether NODE itself counts for anything, without the nodes below it. */
 static inline bool snapshot_node_counts_self(const struct snapshot_node *node)
 {
 	return node->self_total || node->self_ticks > 0;
