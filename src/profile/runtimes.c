@@ -71,18 +71,18 @@ static bool runtimes_find_caller(const struct unwind_program *unwind,
 	return runtime_find_caller(&runtimes->process->running, native, caller);
 }
 
-#define X86_RETURN 0xc3
-
 static struct runtime_step runtimes_decode(const uint8_t *bytes, size_t n, uint64_t address)
 {
 	struct code code = { bytes, n, address, .word_bytes = sizeof(uint64_t), .arch = ARCH_X86 };
 	struct code_step step = disassemble_x86_step(&code);
-	bool jumps = step.flow == CODE_BRANCH || step.flow == CODE_JUMP;
+	bool call = step.flow == CODE_CALL;
 
-	return (struct runtime_step){ .jump = jumps ? step.target : 0,
+	return (struct runtime_step){ .jump = call ? 0 : step.target,
 				      .size_bytes = step.bad ? 0 : step.length,
-				      .call = step.flow == CODE_CALL,
-				      .ends = step.flow == CODE_JUMP || *bytes == X86_RETURN };
+				      .call = call,
+				      .ends = step.flow == CODE_JUMP ||
+					      step.flow == CODE_INDIRECT ||
+					      step.flow == CODE_RETURN };
 }
 
 struct xtop_error *runtimes_create(struct frames *frames, enum runtimes_lines lines,

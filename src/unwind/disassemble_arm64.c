@@ -114,6 +114,10 @@ struct code_step disassemble_arm64_step(const struct code *code)
 		step.target = arm64_target(code, word, 5, 14);
 	} else if ((word & 0xfeff0000) == 0xd63f0000) { /* blr, blraa and the like */
 		step.flow = CODE_CALL;
+	} else if ((word & 0xfeff0000) == 0xd61f0000) { /* br, braa and the like */
+		step.flow = CODE_INDIRECT;
+	} else if ((word & 0xff3f0000) == 0xd61f0000) { /* ret, retaa, eret */
+		step.flow = CODE_RETURN;
 	}
 	return step;
 }

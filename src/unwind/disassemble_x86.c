@@ -48,7 +48,9 @@ static struct code_step disassemble_step_64(const struct code *code)
 	static const uint8_t flows[] = { [INSTRUCTION_CALL] = CODE_CALL,
 					 [INSTRUCTION_BRANCH] = CODE_BRANCH,
 					 [INSTRUCTION_JUMP] = CODE_JUMP,
-					 [INSTRUCTION_END] = CODE_NEXT };
+					 [INSTRUCTION_INDIRECT] = CODE_INDIRECT,
+					 [INSTRUCTION_RETURN] = CODE_RETURN,
+					 [INSTRUCTION_END] = CODE_RETURN };
 	struct code_step step = { .length = 1, .flow = CODE_NEXT, .bad = true };
 	struct instruction instruction;
 
@@ -57,7 +59,7 @@ static struct code_step disassemble_step_64(const struct code *code)
 	step.bad = false;
 	step.length = instruction.length;
 	step.flow = flows[instruction.flow];
-	if (step.flow != CODE_NEXT)
+	if (step.flow == CODE_CALL || step.flow == CODE_JUMP || step.flow == CODE_BRANCH)
 		step.target = instruction.target;
 	return step;
 }
@@ -72,7 +74,9 @@ static enum code_flow disassembled_flow(const struct disassembled *code)
 	case ZYDIS_CATEGORY_COND_BR:
 		return CODE_BRANCH;
 	case ZYDIS_CATEGORY_UNCOND_BR:
-		return direct ? CODE_JUMP : CODE_NEXT;
+		return direct ? CODE_JUMP : CODE_INDIRECT;
+	case ZYDIS_CATEGORY_RET:
+		return CODE_RETURN;
 	default:
 		return CODE_NEXT;
 	}
@@ -89,7 +93,8 @@ static struct code_step disassemble_step_32(const struct code *code)
 	step.bad = false;
 	step.length = decoded.head.length;
 	step.flow = disassembled_flow(&decoded);
-	if (step.flow != CODE_NEXT && decoded.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+	if (step.flow != CODE_NEXT && step.flow != CODE_RETURN &&
+	    decoded.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
 	    ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&decoded.head, &decoded.operands[0],
 						  code->address, &target)))
 		step.target = (uint32_t)target;

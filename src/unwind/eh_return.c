@@ -26,7 +26,7 @@ bool eh_return_is_near(const uint8_t *code, size_t n, uint64_t address)
 
 		if (eh_return_loads_stack(code + at, n - at))
 			return furthest <= at;
-		if (step.bad || code[at] == 0xc3) /* ret */
+		if (step.bad || step.flow == CODE_RETURN)
 			return false;
 		if (step.flow == CODE_JUMP || step.flow == CODE_BRANCH)
 			furthest = target > furthest ? target : furthest;

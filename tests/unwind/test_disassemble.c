@@ -100,8 +100,11 @@ static void test_steps_32(void)
 	check(step.flow == CODE_JUMP && step.target == 0xc1000000,
 	      "32-bit code: a jump has its target");
 	step = step_of("\xff\x25\x10\0\0\0", 6, 0x1000, 4);
-	check(step.flow == CODE_NEXT && !step.target,
+	check(step.flow == CODE_INDIRECT && !step.target,
 	      "32-bit code: an indirect jump has no target");
+	step = step_of("\xc2\x08\0", 3, 0x1000, 4);
+	check(step.flow == CODE_RETURN && !step.target && step.length == 3,
+	      "32-bit code: a return that drops words");
 	step = step_of("\xff\xd0", 2, 0x1000, 4);
 	check(step.flow == CODE_CALL && !step.target,
 	      "32-bit code: an indirect call has no target");
@@ -118,8 +121,16 @@ static void test_steps(void)
 	step = step_of("\xeb\xfe", 2, 0x1000, 8);
 	check(step.flow == CODE_JUMP && step.target == 0x1000, "a jump has its target");
 	step = step_of("\xff\x25\x10\0\0\0", 6, 0x1000, 8);
-	check(step.flow == CODE_NEXT && !step.target,
+	check(step.flow == CODE_INDIRECT && !step.target,
 	      "the word that an indirect jump reads is no target");
+	step = step_of("\xff\xe0", 2, 0x1000, 8);
+	check(step.flow == CODE_INDIRECT && !step.target, "a jump to an address in a register");
+	step = step_of("\xf3\xc3", 2, 0x1000, 8);
+	check(step.flow == CODE_RETURN && step.length == 2, "a return with a prefix");
+	step = step_of("\xc2\x08\0", 3, 0x1000, 8);
+	check(step.flow == CODE_RETURN && !step.target, "a return that drops words");
+	step = step_of("\x48\xcf", 2, 0x1000, 8);
+	check(step.flow == CODE_RETURN, "a return from an interrupt");
 	step = step_of("\x06", 1, 0, 8);
 	check(step.bad && step.length == 1, "bytes without meaning are passed one by one");
 }

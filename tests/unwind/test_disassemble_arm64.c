@@ -107,8 +107,11 @@ static void test_steps(void)
 	check_step(0x3707ffe1, CODE_BRANCH, 0xfffc, "tbnz");
 	check_step(0xd63f0020, CODE_CALL, 0, "blr");
 	check_step(0xd63f087f, CODE_CALL, 0, "blraaz");
-	check_step(0xd61f0220, CODE_NEXT, 0, "br");
-	check_step(0xd65f03c0, CODE_NEXT, 0, "ret");
+	check_step(0xd61f0220, CODE_INDIRECT, 0, "br");
+	check_step(0xd71f0a11, CODE_INDIRECT, 0, "braa");
+	check_step(0xd65f03c0, CODE_RETURN, 0, "ret");
+	check_step(0xd65f0bff, CODE_RETURN, 0, "retaa");
+	check_step(0xd69f03e0, CODE_RETURN, 0, "eret");
 	check_step(0x10000063, CODE_NEXT, 0, "adr goes nowhere");
 	check_step(0, CODE_NEXT, 0, "no instruction has four bytes, too");
 	code.n = 3;

@@ -23,10 +23,12 @@ struct code {
 };
 
 enum code_flow {
-	CODE_NEXT,   /* the next instruction follows, or the target cannot be known */
+	CODE_NEXT, /* the next instruction follows, if any */
 	CODE_CALL,
-	CODE_JUMP,   /* control always goes to the target */
-	CODE_BRANCH, /* control goes to the target or to the next instruction */
+	CODE_JUMP,     /* control always goes to the target */
+	CODE_BRANCH,   /* control goes to the target or to the next instruction */
+	CODE_INDIRECT, /* control always goes to an address in a register or in memory */
+	CODE_RETURN,   /* also from an exception: iret, eret */
 };
 
 /* What one instruction does to the flow of control. */
