@@ -98,15 +98,26 @@ bool runtime_read_file(struct elf_file *file, uint64_t address, void *bytes, siz
 bool runtime_read_stack(const struct sample_vcpu *vcpu, uint64_t address, uint64_t *words,
 			size_t n);
 
-/* Whether POINTER, which the thread keeps, is what is searched for. */
-typedef bool runtime_is_right_fn(const struct runtime_process *process, uint64_t thread_pointer,
-				 uint64_t pointer);
 /*
- * Calls IS_RIGHT with each pointer that the thread keeps in its thread-local variables, and in the
- * values of its first pthread keys. Returns true, and sets *DISTANCE from the thread pointer to
- * where the pointer is, for the first one that IS_RIGHT accepts.
+ * Whether STRUCTURE, to which a pointer of the thread leads, is what is searched for: returns 0, or
+ * what the language has found in it and puts into its recipe.
  */
-bool runtime_search_thread(const struct runtime_process *process, uint64_t thread_pointer,
-			   runtime_is_right_fn *is_right, int64_t *distance);
+typedef unsigned runtime_is_right_fn(const struct runtime_process *process, uint64_t thread_pointer,
+				     uint64_t structure);
+
+struct runtime_search {
+	uint64_t thread_pointer;
+	uint64_t offset; /* distance from what the pointer leads to to the structure */
+	runtime_is_right_fn *is_right;
+	int64_t distance;   /* set: from the thread pointer to where the pointer is */
+	uint64_t structure; /* set: the first one that is_right() accepts */
+	unsigned found;     /* set: what is_right() returned */
+};
+
+/*
+ * Tries each pointer that the thread keeps in its thread-local variables, and in the values of its
+ * first pthread keys. False: none is right.
+ */
+bool runtime_search_thread(const struct runtime_process *process, struct runtime_search *search);
 
 #endif

@@ -111,41 +111,34 @@ static bool perl_is_stack(const struct runtime_process *process, uint64_t stack)
 }
 
 /* The offset of PL_curstackinfo in the interpreter at ADDRESS; 0: this is no interpreter. */
-static unsigned perl_find_stack(const struct runtime_process *process, uint64_t address)
+static unsigned perl_find_stack(const struct runtime_process *process, uint64_t thread_pointer,
+				uint64_t address)
 {
 	uint64_t words[INTERPRETER_SEARCHED];
 	size_t n = memory_read(process->memory, process->root, address, words, sizeof(words)) /
 		   sizeof(words[0]);
 
-	for (unsigned i = 1; i < n; i++)
+	for (unsigned i = 1; i < n && address != thread_pointer; i++)
 		if (perl_is_stack(process, words[i]))
 			return i * sizeof(uint64_t);
 	return 0;
-}
-
-static bool perl_is_interpreter(const struct runtime_process *process, uint64_t thread_pointer,
-				uint64_t pointer)
-{
-	return pointer != thread_pointer && perl_find_stack(process, pointer);
 }
 
 /* Sets how RECIPE begins: at a thread's interpreter. */
 static bool perl_begin_by_thread(const struct runtime_process *process, uint64_t thread_pointer,
 				 struct recipe *recipe)
 {
-	int64_t distance;
-	uint64_t interpreter;
+	struct runtime_search search = { thread_pointer, .is_right = perl_find_stack };
 
-	if (!runtime_search_thread(process, thread_pointer, perl_is_interpreter, &distance))
+	if (!runtime_search_thread(process, &search))
 		return false;
-	interpreter = runtime_read_word(process, thread_pointer + (uint64_t)distance);
-	recipe->base = (uint64_t)distance;
+	recipe->base = (uint64_t)search.distance;
 	recipe->by_thread = 1;
 	recipe->n_loads = 2;
-	recipe->loads[1] = (uint16_t)perl_find_stack(process, interpreter);
+	recipe->loads[1] = (uint16_t)search.found;
 	if (recipe->loads[1] > STACK_AFTER_STATEMENT)
 		recipe->current = recipe->loads[1] - STACK_AFTER_STATEMENT;
-	return recipe->loads[1];
+	return true;
 }
 
 /* Sets how RECIPE begins: at the variables of a Perl without threads. */

@@ -165,66 +165,58 @@ static bool php_is_stack(const uint64_t *at)
 }
 
 /* The offset of current_execute_data in the executor_globals at GLOBALS; 0: these are none. */
-static uint64_t php_find_current(const struct runtime_process *process, uint64_t globals)
+static unsigned php_find_current(const struct runtime_process *process, uint64_t thread_pointer,
+				 uint64_t globals)
 {
 	uint64_t words[PHP_GLOBALS_BYTES / sizeof(uint64_t)];
 	size_t n = memory_read(process->memory, process->root, globals, words, sizeof(words)) /
 		   sizeof(words[0]);
 
-	for (size_t i = 0; i + 5 <= n; i++)
+	(void)thread_pointer;
+	for (unsigned i = 0; i + 5 <= n; i++)
 		if (php_is_stack(&words[i]))
 			return (i + 4) * sizeof(words[0]);
 	return 0;
 }
 
-/* Where a thread's executor_globals are behind the structure that the thread knows. */
-static uint64_t php_read_offset(const struct runtime_process *process)
-{
-	return runtime_read_word(process, process->runtime->exports[EXPORT_OFFSET] + process->bias);
-}
-
-static bool php_is_thread(const struct runtime_process *process, uint64_t thread_pointer,
-			  uint64_t pointer)
-{
-	(void)thread_pointer;
-	return php_find_current(process, pointer + php_read_offset(process));
-}
-
-/* Sets how RECIPE begins: at the globals of the only thread. *GLOBALS becomes their address. */
-static void php_begin_at_globals(const struct runtime_process *process, struct recipe *recipe,
-				 uint64_t *globals)
-{
-	*globals = process->runtime->exports[EXPORT_GLOBALS] + process->bias;
-	recipe->base = *globals;
-	recipe->n_loads = 1;
-}
-
 /*
- * Sets how RECIPE begins: at a thread's structure, as PHP with threads (ZTS) has it: TSRM/TSRM.c,
- * struct _tsrm_tls_entry.
+ * Finds a thread's globals: behind a structure that the thread knows, as PHP with threads (ZTS) has
+ * it: TSRM/TSRM.c, struct _tsrm_tls_entry.
  */
-static bool php_begin_by_thread(const struct runtime_process *process, uint64_t thread_pointer,
-				struct recipe *recipe, uint64_t *globals)
+static bool php_search_thread(const struct runtime_process *process, struct runtime_search *search)
 {
-	uint64_t offset = php_read_offset(process);
-	int64_t distance;
-
+	search->offset = runtime_read_word(process, process->runtime->exports[EXPORT_OFFSET] +
+							    process->bias);
 	/* A program that uses the variable itself has it instead of its library: 0 there. */
-	if (!offset || offset > UINT16_MAX - PHP_GLOBALS_BYTES || offset % sizeof(uint64_t) ||
-	    !runtime_search_thread(process, thread_pointer, php_is_thread, &distance))
-		return false;
-	*globals = runtime_read_word(process, thread_pointer + (uint64_t)distance) + offset;
-	recipe->base = (uint64_t)distance;
-	recipe->by_thread = 1;
-	recipe->n_loads = 2;
-	recipe->loads[1] = (uint16_t)offset;
-	return true;
+	return search->offset && search->offset <= UINT16_MAX - PHP_GLOBALS_BYTES &&
+	       search->offset % sizeof(uint64_t) == 0 && runtime_search_thread(process, search);
+}
+
+/* Sets how RECIPE begins, and what SEARCH finds: the globals, and the offset of their frame. */
+static bool php_begin(const struct runtime_process *process, struct recipe *recipe,
+		      struct runtime_search *search)
+{
+	if (!process->runtime->exports[EXPORT_GLOBALS]) {
+		if (!php_search_thread(process, search))
+			return false;
+		recipe->base = (uint64_t)search->distance;
+		recipe->by_thread = 1;
+		recipe->n_loads = 2;
+	} else {
+		recipe->base = process->runtime->exports[EXPORT_GLOBALS] + process->bias;
+		recipe->n_loads = 1;
+		search->structure = recipe->base;
+		search->found = php_find_current(process, 0, recipe->base);
+	}
+	recipe->loads[recipe->n_loads - 1] = (uint16_t)(search->offset + search->found);
+	return search->found;
 }
 
 static bool php_find_recipe(const struct runtime_process *process, uint64_t thread_pointer,
 			    struct recipe *recipe)
 {
-	uint64_t globals, current, lines;
+	struct runtime_search search = { thread_pointer, .is_right = php_find_current };
+	uint64_t current, lines;
 
 	*recipe = (struct recipe){ .n_words = N_PHP_WORDS,
 				   .far = EXECUTE_FUNCTION,
@@ -235,16 +227,11 @@ static bool php_find_recipe(const struct runtime_process *process, uint64_t thre
 					      [WORD_CALL] = EXECUTE_CALL,
 					      [WORD_NAME_HASH] = recipe_after(FUNCTION_NAME) },
 				   .next = EXECUTE_PREVIOUS };
-	if (process->runtime->exports[EXPORT_GLOBALS])
-		php_begin_at_globals(process, recipe, &globals);
-	else if (!php_begin_by_thread(process, thread_pointer, recipe, &globals))
+	if (!php_begin(process, recipe, &search))
 		return false;
-	current = php_find_current(process, globals);
-	if (!current)
-		return false;
-	recipe->loads[recipe->n_loads - 1] += (uint16_t)current;
-	lines = php_find_lines(process, runtime_read_word(process, globals + current),
-			       runtime_read_word(process, globals + current - PHP_PAGE_BEFORE));
+	current = search.structure + search.found;
+	lines = php_find_lines(process, runtime_read_word(process, current),
+			       runtime_read_word(process, current - PHP_PAGE_BEFORE));
 	recipe->words[WORD_LINES] = recipe_after((uint16_t)lines);
 	return lines;
 }

@@ -183,8 +183,8 @@ static uint64_t python_current_frame(const struct runtime_process *process, uint
  * Whether POINTER leads to the PyThreadState of the thread, which runs a function. The thread's id
  * is pthread_self(): the thread pointer, or on arm64 the structure that ends there.
  */
-static bool python_is_thread(const struct runtime_process *process, uint64_t thread_pointer,
-			     uint64_t pointer)
+static unsigned python_is_thread(const struct runtime_process *process, uint64_t thread_pointer,
+				 uint64_t pointer)
 {
 	const struct python_layout *layout = python_layout_of(process);
 	uint64_t frame;
@@ -206,11 +206,11 @@ static bool python_find_recipe(const struct runtime_process *process, uint64_t t
 			       struct recipe *recipe)
 {
 	const struct python_layout *layout = python_layout_of(process);
-	int64_t distance;
+	struct runtime_search search = { thread_pointer, .is_right = python_is_thread };
 
-	if (!runtime_search_thread(process, thread_pointer, python_is_thread, &distance))
+	if (!runtime_search_thread(process, &search))
 		return false;
-	*recipe = (struct recipe){ .base = (uint64_t)distance,
+	*recipe = (struct recipe){ .base = (uint64_t)search.distance,
 				   .by_thread = 1,
 				   .n_loads = 2,
 				   .loads = { 0, layout->thread.current },

@@ -116,37 +116,38 @@ static unsigned ruby_find_frame_words(const struct runtime_process *process,
 	return 0;
 }
 
-static bool ruby_is_context(const struct runtime_process *process, uint64_t thread_pointer,
-			    uint64_t pointer)
+/* The number of words of a frame; 0: CONTEXT is no context. */
+static unsigned ruby_read_context(const struct runtime_process *process, uint64_t thread_pointer,
+				  uint64_t context)
 {
 	struct ruby_stack stack;
 
 	(void)thread_pointer;
-	return ruby_read_stack(process, pointer, &stack) && ruby_find_frame_words(process, &stack);
+	return ruby_read_stack(process, context, &stack) ? ruby_find_frame_words(process, &stack)
+							 : 0;
 }
 
 static bool ruby_find_recipe(const struct runtime_process *process, uint64_t thread_pointer,
 			     struct recipe *recipe)
 {
-	uint64_t variable = process->runtime->exports[RUBY_EXPORT_CONTEXT], context = 0;
-	struct ruby_stack stack;
-	int64_t distance;
+	uint64_t variable = process->runtime->exports[RUBY_EXPORT_CONTEXT];
+	struct runtime_search search = { thread_pointer, .is_right = ruby_read_context };
+	unsigned frame_words = 0;
 
 	*recipe = (struct recipe){ .base = variable + process->bias, .n_loads = 2 };
 	if (variable) {
-		context = runtime_read_word(process, recipe->base);
-	} else if (runtime_search_thread(process, thread_pointer, ruby_is_context, &distance)) {
-		recipe->base = (uint64_t)distance;
+		frame_words = ruby_read_context(process, thread_pointer,
+						runtime_read_word(process, recipe->base));
+	} else if (runtime_search_thread(process, &search)) {
+		recipe->base = (uint64_t)search.distance;
 		recipe->by_thread = 1;
-		context = runtime_read_word(process, thread_pointer + recipe->base);
+		frame_words = search.found;
 	}
-	if (!ruby_read_stack(process, context, &stack))
-		return false;
 	recipe->loads[1] = CONTEXT_FRAME;
 	recipe->shape = RECIPE_ARRAY;
 	recipe->array_start = CONTEXT_STACK;
 	recipe->array_size = CONTEXT_WORDS;
-	recipe->next = (uint16_t)(ruby_find_frame_words(process, &stack) * sizeof(uint64_t));
+	recipe->next = (uint16_t)(frame_words * sizeof(uint64_t));
 	recipe->n_words = N_RUBY_WORDS;
 	recipe->words[WORD_ISEQ] = FRAME_ISEQ * sizeof(uint64_t);
 	recipe->words[WORD_PC] = FRAME_PC * sizeof(uint64_t);

@@ -46,41 +46,38 @@ bool runtime_read_stack(const struct sample_vcpu *vcpu, uint64_t address, uint64
  */
 #define THREAD_ABOVE_BYTES 0x520
 
-/* Searches [START, END), at most a page. Returns the address of the pointer; 0: there is none. */
-static uint64_t runtime_search_words(const struct runtime_process *process, uint64_t thread_pointer,
-				     uint64_t start, uint64_t end, runtime_is_right_fn *is_right)
+/* Searches [START, END), at most a page. */
+static bool runtime_search_words(const struct runtime_process *process,
+				 struct runtime_search *search, uint64_t start, uint64_t end)
 {
 	uint64_t words[GUEST_PAGE_SIZE / sizeof(uint64_t)];
 	size_t n = memory_read(process->memory, process->root, start, words, end - start) /
 		   sizeof(uint64_t);
 
-	for (size_t i = 0; i < n; i++)
-		if (runtime_is_pointer(words[i]) && is_right(process, thread_pointer, words[i]))
-			return start + i * sizeof(uint64_t);
-	return 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!runtime_is_pointer(words[i]))
+			continue;
+		search->structure = words[i] + search->offset;
+		search->found =
+			search->is_right(process, search->thread_pointer, search->structure);
+		search->distance = (int64_t)(start + i * sizeof(uint64_t) - search->thread_pointer);
+		if (search->found)
+			return true;
+	}
+	return false;
 }
 
-bool runtime_search_thread(const struct runtime_process *process, uint64_t thread_pointer,
-			   runtime_is_right_fn *is_right, int64_t *distance)
+bool runtime_search_thread(const struct runtime_process *process, struct runtime_search *search)
 {
-	uint64_t page = thread_pointer & ~GUEST_PAGE_MASK, found;
+	uint64_t thread_pointer = search->thread_pointer, page = thread_pointer & ~GUEST_PAGE_MASK;
+	uint64_t above = thread_pointer + THREAD_ABOVE_BYTES;
 
 	if (thread_pointer % sizeof(uint64_t) || page <= GUEST_PAGE_SIZE || thread_pointer >> 48)
 		return false;
 	/* The page before need not be there: the thread's block may begin in the pointer's page. */
-	found = runtime_search_words(process, thread_pointer, thread_pointer,
-				     thread_pointer + THREAD_ABOVE_BYTES, is_right);
-	if (!found)
-		found = runtime_search_words(process, thread_pointer, page, thread_pointer,
-					     is_right);
-	if (!found && root_is_arm(process->root))
-		found = runtime_search_words(process, thread_pointer,
-					     thread_pointer + THREAD_ABOVE_BYTES,
-					     thread_pointer + THREAD_ABOVE_BYTES + GUEST_PAGE_SIZE,
-					     is_right);
-	if (!found)
-		found = runtime_search_words(process, thread_pointer, page - GUEST_PAGE_SIZE, page,
-					     is_right);
-	*distance = (int64_t)(found - thread_pointer);
-	return found;
+	return runtime_search_words(process, search, thread_pointer, above) ||
+	       runtime_search_words(process, search, page, thread_pointer) ||
+	       (root_is_arm(process->root) &&
+		runtime_search_words(process, search, above, above + GUEST_PAGE_SIZE)) ||
+	       runtime_search_words(process, search, page - GUEST_PAGE_SIZE, page);
 }
