@@ -68,6 +68,7 @@ enum { WORD_TYPE, WORD_CV, WORD_RETURN, WORD_STATEMENT, WORD_SEQUENCE, N_PERL_WO
 #define CV_SEQUENCE    88 /* counts what was compiled: 32 bits, with CV_FLAGS in one word */
 #define CV_FLAGS       92
 #define CV_NAMED       0x8000 /* CV_GV has a name instead of a GV */
+#define CV_UNIQUE      0x100  /* BEGIN, END and others that Perl calls itself, once */
 #define GV_NAME        32
 #define GV_STASH       40
 #define HV_MAX         24
@@ -221,8 +222,9 @@ static bool perl_read_frame(const struct runtime_process *process, const uint64_
 			frame->outermost = true; /* one stack of the interpreter ends here */
 		return false;
 	}
+	/* Perl itself calls BEGIN, and has the text that it compiles in place of a statement. */
 	if (is_call)
-		frame->caller = words[WORD_STATEMENT];
+		frame->caller = words[WORD_SEQUENCE] >> 32 & CV_UNIQUE ? 0 : words[WORD_STATEMENT];
 	if ((words[WORD_TYPE] & TYPE_MASK) != TYPE_SUB)
 		return false;
 	frame->code = words[WORD_CV];
@@ -325,7 +327,7 @@ static bool perl_check_code(const struct runtime_process *process,
 	uint64_t words[4], body = runtime_read_word(process, frame->code + SV_BODY);
 
 	if (frame->code == PERL_MAIN) {
-		*check = 0;
+		*check = frame->position != 0;
 		return true;
 	}
 	/* The words: the code's first operation and its root, CV_GV, and CV_FILE. */

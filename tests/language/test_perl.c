@@ -106,6 +106,23 @@ static const char begin_program[] = "sub waits {\n"
 				    "}\n"
 				    "waits();\n";
 
+/*
+ * A module that waits while it is compiled. Up to 5.32 caller() tells the module's file and line for
+ * <main>, too, which has not begun.
+ */
+static const char compiled_program[] =
+	"BEGIN {\n"
+	"    my @text = (\"package Waiting;\\n\", \"BEGIN { main::waits() }\\n\", \"1;\\n\");\n"
+	"    unshift @INC, sub { sub { $_ = shift @text; defined $_ ? 1 : 0 } };\n"
+	"}\n"
+	"sub waits {\n"
+	"    $| = 1;\n"
+	"    print \"[pl] main::waits -e * \", __LINE__ + 2;\n"
+	"    print \"\\n[pl] Waiting::BEGIN Waiting.pm * 2\\n[pl] main::BEGIN -e * 11\\n\";\n"
+	"    print \"[pl] <main>  * 0\\nEND\\n\"; sleep 100;\n"
+	"}\n"
+	"use Waiting;\n";
+
 int main(void)
 {
 	static const char *const versions[] = { "perl",       "perl5.26.3", "perl5.28.1",
@@ -118,6 +135,8 @@ int main(void)
 
 		if (!told_check_program(argv, versions[i]))
 			continue;
+		argv[2] = (char *)compiled_program;
+		told_check_program(argv, versions[i]);
 		argv[2] = (char *)begin_program;
 		told_check_program_by(check_begin, argv, versions[i]);
 	}
