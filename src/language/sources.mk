@@ -22,4 +22,5 @@ libxtop_a_SOURCES += \
 	src/language/v8.c \
 	src/language/v8.h \
 	src/language/v8_code.c \
+	src/language/v8_lines.c \
 	src/language/v8_names.c

@@ -317,6 +317,7 @@ const struct language_ops v8_language = {
 	.exports = { [EXPORT_FUNCTION_TYPE] = "v8dbg_type_JSFunction__JS_FUNCTION_TYPE" },
 	.loops = v8_loops,
 	.find_layout = v8_find_layout,
+	.prepare = v8_prepare,
 	.read_native = v8_read_native,
 	.check_code = v8_check_code,
 	.read_name = v8_read_name,

@@ -50,6 +50,23 @@ static inline uint64_t v8_read(const struct runtime_process *process, uint64_t o
 
 /* The type of the object WORD; -1: it is no object. */
 int v8_read_type(const struct runtime_process *process, uint64_t word);
+
+/* A string whose characters lie one after another. */
+struct v8_text {
+	uint64_t address;
+	uint32_t length;
+	unsigned width; /* bytes of a character */
+};
+
+/* Finds the characters of the string WORD. False: it is none, or has them in several places. */
+bool v8_find_text(const struct runtime_process *process, uint64_t word, struct v8_text *text);
+
+/* --- v8_lines.c ------------------------------------------------------------------------------- */
+
+bool v8_prepare(struct runtime_process *process);
+/* The number of the line that has the character POSITION of the script's text; 0: not known. */
+uint32_t v8_find_line(const struct runtime_process *process, uint64_t script, uint32_t position);
+
 /* --- v8_code.c -------------------------------------------------------------------------------- */
 
 /* Compiled code. */

@@ -21,12 +21,10 @@
 #include "xtop/base/utf8.h"
 
 #define MAP_TYPE            12 /* 16 bits */
-#define SCRIPT_SOURCE       8
 #define SCRIPT_NAME         16
 #define SCOPE_MAX_VARIABLES 65536
-#define SCOPE_WORDS         8           /* words after the variables, searched for names */
-#define PATH_MAX_BYTES      240         /* UTF-8 of a path */
-#define V8_MAX_SOURCE       (256 << 10) /* characters that are searched for ends of lines */
+#define SCOPE_WORDS         8   /* words after the variables, searched for names */
+#define PATH_MAX_BYTES      240 /* UTF-8 of a path */
 
 /* Strings: bits of the type (v8 src/objects/instance-type.h), and members. */
 #define STRING_KIND      7
@@ -60,31 +58,39 @@ int v8_read_type(const struct runtime_process *process, uint64_t word)
 
 /* --- strings ---------------------------------------------------------------------------------- */
 
-/* A string whose characters lie one after another. */
-struct v8_text {
-	uint64_t address;
-	uint32_t length;
-	unsigned width; /* bytes of a character */
-};
-
-static bool v8_find_text(const struct runtime_process *process, uint64_t word, struct v8_text *text)
+/* Reads the string WORD, which has TYPE, if it has its characters itself. */
+static bool v8_read_flat(const struct runtime_process *process, uint64_t word, int type,
+			 struct v8_text *text)
 {
-	int type = v8_read_type(process, word), kind = type & STRING_KIND;
+	int kind = type & STRING_KIND;
 
-	if (kind == KIND_THIN && type < v8_layout_of(process)->first_other) {
-		word = v8_read(process, word, STRING_FIRST);
-		type = v8_read_type(process, word);
-		kind = type & STRING_KIND;
-	}
 	if (type < 0 || type >= v8_layout_of(process)->first_other ||
 	    (kind != KIND_SEQUENTIAL && (kind != KIND_EXTERNAL || type & STRING_UNCACHED)) ||
-	    !memory_read_u32(process->memory, process->root, word - 1 + STRING_LENGTH,
+	    !memory_read_u32(process->memory, process->root, word - V8_TAG + STRING_LENGTH,
 			     &text->length))
 		return false;
-	text->address = kind == KIND_SEQUENTIAL ? word - 1 + STRING_TEXT
+	text->address = kind == KIND_SEQUENTIAL ? word - V8_TAG + STRING_TEXT
 						: v8_read(process, word, STRING_EXTERNAL);
 	text->width = type & STRING_ONE_BYTE ? 1 : 2;
 	return true;
+}
+
+bool v8_find_text(const struct runtime_process *process, uint64_t word, struct v8_text *text)
+{
+	int type = v8_read_type(process, word), other = v8_layout_of(process)->first_other;
+	uint32_t length = 0;
+
+	memory_read_u32(process->memory, process->root, word - V8_TAG + STRING_LENGTH, &length);
+	/* The parts of a string that was made one lie in the first of them. */
+	for (unsigned i = 0; i < 2 && type >= 0 && type < other; i++) {
+		int kind = type & STRING_KIND;
+
+		if (kind != KIND_THIN && kind != KIND_CONS)
+			break;
+		word = v8_read(process, word, STRING_FIRST);
+		type = v8_read_type(process, word);
+	}
+	return v8_read_flat(process, word, type, text) && text->length == length;
 }
 
 /* Adds the characters of TEXT to the N bytes of NAME. Returns how many bytes there are then. */
@@ -140,34 +146,6 @@ static bool v8_read_string(const struct runtime_process *process, uint64_t word,
 	}
 	name[n] = '\0';
 	return n > 0;
-}
-
-/* --- lines ------------------------------------------------------------------------------------ */
-
-/* The number of the line that has the character POSITION of the script's text; 0: not known. */
-static uint32_t v8_find_line(const struct runtime_process *process, uint64_t script,
-			     uint32_t position)
-{
-	struct v8_text text;
-	uint8_t bytes[4 * GUEST_PAGE_SIZE];
-	uint32_t line = 1;
-	size_t left;
-
-	if (!v8_find_text(process, v8_read(process, script, SCRIPT_SOURCE), &text) ||
-	    position > text.length || position > V8_MAX_SOURCE)
-		return 0;
-	left = (size_t)position * text.width;
-	for (uint64_t address = text.address; left;) {
-		size_t n = left < sizeof(bytes) ? left : sizeof(bytes);
-
-		if (memory_read_bulk(process->memory, process->root, address, bytes, n) != n)
-			return 0;
-		for (size_t i = 0; i < n; i += text.width)
-			line += bytes[i] == '\n' && (text.width == 1 || !bytes[i + 1]);
-		address += n;
-		left -= n;
-	}
-	return line;
 }
 
 /* --- functions -------------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 #define TELL                                                                                        \
 	"const fs = require('fs');\n"                                                               \
 	"const lines = process._eval.split('\\n');\n"                                               \
+	"const places = {};\n"                                                                     \
 	"function tell() {\n"                                                                       \
 	"  Error.stackTraceLimit = Infinity;\n"                                                     \
 	"  Error.prepareStackTrace = (error, calls) => calls;\n"                                    \
@@ -21,9 +22,10 @@
 	"  for (const call of new Error().stack.slice(1)) {\n"                                      \
 	"    if (call.isAsync && call.isAsync()) break;\n"                                          \
 	"    const name = call.getFunctionName() || '<anonymous>';\n"                               \
-	"    const line = lines.findIndex(line => line.includes('/*' + name + '*/')) + 1;\n"        \
 	"    const file = (call.getFileName() || '').split('/').pop();\n"                           \
-	"    text += '[js] ' + name + ' ' + file + (file == '[eval]' && line ? ' ' + line : '');\n" \
+	"    const line = places[name] || (file == '[eval]' &&\n"                                   \
+	"      lines.findIndex(line => line.includes('/*' + name + '*/')) + 1);\n"                  \
+	"    text += '[js] ' + name + ' ' + file + (line ? ' ' + line : '');\n"                     \
 	"    text += '\\n';\n"                                                                      \
 	"  }\n"                                                                                     \
 	"  fs.writeSync(1, text + 'END\\n');\n"                                                     \
@@ -83,6 +85,16 @@ static const char compiled[] =
 	     "let sum = 0;\n"
 	     "for (let i = 0; i <= last; i++) sum += outer(box, i);\n"
 	     "fs.writeSync(2, String(sum));\n";
+
+/* Texts of 560,000 and of 1,120,000 characters; one has a character of two bytes. */
+static const char large[] =
+	TELL "const text = '// a line that says nothing\\n'.repeat(20000), vm = require('vm');\n"
+	     "places.late = 20001;\n"
+	     "places.later = 40001;\n"
+	     "vm.runInThisContext(text + 'function late(go) { go(); }', { filename: 'late.js' });\n"
+	     "vm.runInThisContext('/*\u6f22*/' + text + text + 'function later(go) { go(); }',\n"
+	     "  { filename: 'later.js' });\n"
+	     "later(() => late(() => { tell(); Atomics.wait(words, 0, 0, 100000); }));\n";
 
 /* spin() has the loop, and is put into outer(). The program waits once, and then computes for ever. */
 static const char busy[] = "const fs = require('fs');\n"
@@ -153,6 +165,7 @@ int main(void)
 	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++)
 		if (check_program_by(told_check_native, versions[i], interpreted, "interpreted")) {
 			check_program_by(told_check_native, versions[i], compiled, "compiled");
+			check_program_by(told_check_native, versions[i], large, "large");
 			check_program_by(check_busy, versions[i], busy, "busy");
 		}
 	return told_done("node");
