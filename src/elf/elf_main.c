@@ -100,12 +100,12 @@ static uint64_t main_find_arm64(struct elf_file *file, const uint8_t *code, size
 		else if ((next & 0xffc003ff) == 0xf9400000) /* ldr x0, [x0, 8 * low] */
 			address = main_read_word(file, page + 8 * low);
 		if (main_is_code(file, address))
-			return main_follow_arm64(file, address);
+			return address;
 	}
 	return 0;
 }
 
-uint64_t elf_find_main(struct elf_file *file)
+uint64_t elf_find_called(struct elf_file *file)
 {
 	bool incomplete = file->incomplete;
 	uint8_t code[MAIN_CODE_BYTES];
@@ -120,5 +120,16 @@ uint64_t elf_find_main(struct elf_file *file)
 	else if (file->header.e_machine == EM_AARCH64)
 		address = main_find_arm64(file, code, n);
 	file->incomplete = incomplete; /* missing bytes here are no reason to read the file again */
+	return address;
+}
+
+uint64_t elf_find_main(struct elf_file *file)
+{
+	bool incomplete = file->incomplete;
+	uint64_t address = elf_find_called(file);
+
+	if (address && file->header.e_machine == EM_AARCH64)
+		address = main_follow_arm64(file, address);
+	file->incomplete = incomplete;
 	return address;
 }

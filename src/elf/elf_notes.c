@@ -257,7 +257,8 @@ void elf_find_entries(struct elf_file *file, struct entry_points *entries)
 {
 	struct elf_xen_note entry = { .type = NT_XEN_PHYS32_ENTRY };
 
-	*entries = (struct entry_points){ .elf = file->header.e_entry };
+	*entries = (struct entry_points){ .elf = file->header.e_entry,
+					  .called = elf_find_called(file) };
 	elf_search_notes(file, elf_find_xen_note_here, &entry);
 	if (entry.address)
 		elf_find_physical(file, entry.address, &entries->pvh);

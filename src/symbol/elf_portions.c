@@ -279,6 +279,7 @@ static void portions_build(struct elf_portions *portions, size_t number, uint64_
 			offsets[kept++] = offsets[i];
 	portions->incomplete |= kept < n;
 	sections.n_offsets = kept;
+	sections.entries.called = portions->entries.called;
 	if (portions->entries.elf >= start && portions->entries.elf < end)
 		sections.entries.elf = portions->entries.elf;
 	if (portions->entries.pvh >= start && portions->entries.pvh < end)

@@ -334,15 +334,20 @@ static void cfi_add_list(struct cfi_compiler *compiler, const struct cfi_section
 	     !work_step(sections->work, "unwind tables", i, list->n);
 	     i++) {
 		uint64_t next = i + 1 < list->n ? list->places[i + 1].start : UINT64_MAX;
+		uint64_t end;
 		struct cfi_fde fde;
+		bool outermost;
 
 		if (!cfi_read_fde(sections, &list->places[i], &fde) ||
 		    !cfi_count_fde(compiler, &fde)) {
 			cfi->n_refused++;
 			continue;
 		}
-		cfi_add_fde(compiler, &fde, fde.end < next ? fde.end : next,
-			    cfi_begins_chain(compiler, &sections->entries, &fde));
+		end = fde.end < next ? fde.end : next;
+		outermost = cfi_begins_chain(compiler, &sections->entries, &fde);
+		if (outermost)
+			entry_points_cut(&sections->entries, fde.start, &fde.start, &end);
+		cfi_add_fde(compiler, &fde, end, outermost);
 		cfi_add_entries(compiler, &sections->entries, fde.end, next);
 	}
 }

@@ -138,6 +138,16 @@ static struct call_targets *computed_find_or_create_targets(struct computed *com
 	return work->targets;
 }
 
+/* Finds the bounds of the function at ADDRESS by the source. */
+static bool computed_find_known(const struct code_source *source, uint64_t address, uint64_t *start,
+				uint64_t *end)
+{
+	if (!source->find_function(source->context, address, start, end))
+		return false;
+	entry_points_cut(&source->entries, address, start, end);
+	return true;
+}
+
 /*
  * Lowers *END to the start of the first function between ADDRESS and *END that the source knows.
  * The source does not know the function at ADDRESS. Returns false if the source knows too many
@@ -148,7 +158,7 @@ static bool computed_cut_end(const struct code_source *source, uint64_t address,
 	uint64_t known_start, known_end, last = *end;
 
 	for (unsigned i = 0; i < COMPUTED_MAX_KNOWN; i++) {
-		if (!source->find_function(source->context, last - 1, &known_start, &known_end)) {
+		if (!computed_find_known(source, last - 1, &known_start, &known_end)) {
 			*end = last;
 			return true;
 		}
@@ -167,14 +177,14 @@ static bool computed_find_bounds(void *context, uint64_t address, uint64_t *star
 	uint64_t start, end, known_start, known_end;
 	struct call_targets *targets;
 
-	if (source->find_function(source->context, address, startp, endp))
+	if (computed_find_known(source, address, startp, endp))
 		return true;
 	if (address - computed->base >= computed->span)
 		return false;
 	targets = computed_find_or_create_targets(computed);
 	if (!targets || !call_targets_read(targets, source) ||
 	    !call_targets_find(targets, source, address, &start, &end) ||
-	    source->find_function(source->context, start, &known_start, &known_end) ||
+	    computed_find_known(source, start, &known_start, &known_end) ||
 	    !computed_cut_end(source, address, &end))
 		return false;
 	*startp = start;
@@ -489,7 +499,7 @@ static bool computed_read(struct computed *computed, uint32_t offset, bool calle
 	if (!computed_may_read(computed))
 		return true;
 	was_read = computed_is_known(computed, offset);
-	if (source->find_function(source->context, address, &start, &end)) {
+	if (computed_find_known(source, address, &start, &end)) {
 		if (!was_read && !computed_read_function(computed, address, start, end, false))
 			return computed_find_way(computed, offset, called, true, &missing);
 		computed_find_stub(computed, offset, called);

@@ -40,8 +40,9 @@ static void test_own(void)
 	close(fd);
 }
 
-/* Looks for main in a program of MACHINE whose entry begins with the N bytes of CODE. */
-static uint64_t look(unsigned machine, const void *code, size_t n)
+/* What FIND finds in a program of MACHINE whose entry begins with the N bytes of CODE. */
+static uint64_t look_by(uint64_t (*find)(struct elf_file *file), unsigned machine,
+			const void *code, size_t n)
 {
 	static uint8_t text[0x400];
 	struct elf_image image;
@@ -71,11 +72,16 @@ static uint64_t look(unsigned machine, const void *code, size_t n)
 	fd = elf_image_fd(&image);
 	bytes = elf_image_file_bytes(&fd);
 	must(elf_file_init_guest(&file, &bytes, "file", &limits));
-	found = elf_find_main(&file);
+	found = find(&file);
 	check(!file.incomplete, "a main that is not found leaves the file complete");
 	elf_file_deinit(&file);
 	close(fd);
 	return found;
+}
+
+static uint64_t look(unsigned machine, const void *code, size_t n)
+{
+	return look_by(elf_find_main, machine, code, n);
 }
 
 static void test_x86_64(void)
@@ -113,6 +119,8 @@ static void test_arm64(void)
 		  "arm64: main that an add gives");
 	check_u64(look(EM_AARCH64, loaded, sizeof(loaded)), 0x401200, "arm64, from the GOT");
 	check_u64(look(EM_AARCH64, jump, sizeof(jump)), TEXT + 0x54 + 0x100, "arm64, a jump to main");
+	check_u64(look_by(elf_find_called, EM_AARCH64, jump, sizeof(jump)), TEXT + 0x50,
+		  "arm64: the code that is called is the jump");
 	check_u64(look(EM_AARCH64, behind, sizeof(behind)), TEXT + 0x48, "arm64, a jump back");
 	check_u64(look(EM_AARCH64, other, sizeof(other)), 0, "arm64: another register");
 	check_u64(look(EM_AARCH64, back, sizeof(back)), 0, "arm64: a page without code");

@@ -205,9 +205,9 @@ static void test_damage(void)
 	      made_none);
 }
 
-/* The rule at ADDRESS of a function whose file begins to run at ENTRY. */
-static void check_entry(const char *what, uint64_t entry, const void *program, size_t bytes,
-			uint64_t address, const char *wanted)
+/* The rule at ADDRESS of a function whose file begins to run at ENTRY, and then calls CALLED. */
+static void check_called(const char *what, uint64_t entry, uint64_t called, const void *program,
+			 size_t bytes, uint64_t address, const char *wanted)
 {
 	struct cfi_bytes made = { 0 };
 	struct cfi_sections sections;
@@ -216,10 +216,16 @@ static void check_entry(const char *what, uint64_t entry, const void *program, s
 	bytes_cie(&made, "zR", absolute, 1, usual, sizeof(usual));
 	bytes_fde(&made, &plain, sizeof(plain), program, bytes);
 	sections = bytes_sections(&made);
-	sections.entries.elf = entry;
+	sections.entries = (struct entry_points){ .elf = entry, .called = called };
 	must(cfi_compile(&sections, &cfi));
 	check_string(rule_text(cfi, address), wanted, what);
 	cfi_destroy(cfi);
+}
+
+static void check_entry(const char *what, uint64_t entry, const void *program, size_t bytes,
+			uint64_t address, const char *wanted)
+{
+	check_called(what, entry, 0, program, bytes, address, wanted);
 }
 
 /* _start has no caller from its first instruction on, even if its FDE says so only later. */
@@ -235,6 +241,14 @@ static void test_entry(void)
 		    sizeof(undefined), MADE_CODE, "rsp+8 ret-8");
 	check_entry("a function where the code begins", MADE_CODE, none, sizeof(none), MADE_CODE,
 		    "rsp+8 ret-8");
+	check_called("_start before a function that its FDE covers", MADE_CODE, MADE_CODE + 32,
+		     undefined, sizeof(undefined), MADE_CODE + 31, "outermost");
+	check_called("a function that is called has a caller, though _start's FDE covers it",
+		     MADE_CODE, MADE_CODE + 32, undefined, sizeof(undefined), MADE_CODE + 32,
+		     "none");
+	check_called("a function that is called from elsewhere keeps its FDE's rule",
+		     MADE_CODE - 16, MADE_CODE + 32, undefined, sizeof(undefined), MADE_CODE + 32,
+		     "outermost");
 }
 
 int main(void)

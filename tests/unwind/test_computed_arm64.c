@@ -31,9 +31,10 @@ static struct {
 struct made_code {
 	const uint32_t *words;
 	size_t size_bytes;
-	bool bounds; /* the bounds are known: all of the code is one function */
+	bool bounds;     /* the bounds are known: all of the code is one function */
+	uint64_t called; /* a function that the program's first code, at PLACE, has called */
 };
-#define CODE(words, bounds) ((struct made_code){ words, sizeof(words), bounds })
+#define CODE(words, bounds) ((struct made_code){ words, sizeof(words), bounds, 0 })
 
 static size_t read_code(void *context, uint64_t address, void *buffer, size_t size_bytes)
 {
@@ -62,7 +63,10 @@ static struct computed *create_computed(struct made_code *code)
 					    .find_function = find_function,
 					    .context = code,
 					    .arch = ARCH_ARM64,
-					    .entries.elf = code->bounds ? 0 : PLACE };
+					    .entries = { .elf = code->bounds && !code->called
+									? 0
+									: PLACE,
+							 .called = code->called } };
 	struct computed *computed;
 
 	elf_tables_fatal(computed_create(&source, PLACE, PLACE + code->size_bytes, &computed));
@@ -459,6 +463,30 @@ static void test_entries(void)
 	}
 }
 
+/* The symbol of a program's first code covers a function that this code has called. */
+static void test_called(void)
+{
+	static const uint32_t words[] = {
+		0xd280001e, /* 0 mov x30, #0 */
+		0x90000000, /* 1 adrp x0, function */
+		0x91004000, /* 2 add x0, x0, #16 */
+		0x94000200, /* 3 bl */
+		0xd503201f, /* 4 nop */
+		0x14000200, /* 5 b */
+	};
+	struct made_code code = CODE(words, true);
+	struct computed *computed;
+	struct cursor cursor;
+
+	code.called = PLACE + 16;
+	computed = create_computed(&code);
+	cursor = cursor_at(PLACE + 4, true, 0);
+	check(computed_step(computed, 0, &cursor) == STEP_OUTERMOST, "the first code has no caller");
+	check_at(computed, "what it has called", 4, 0, LINK);
+	check_at(computed, "what it has called", 5, 0, LINK);
+	computed_destroy(computed);
+}
+
 /* Code that changes the stack pointer by a register, and has a caller. */
 static void test_other_stacks(void)
 {
@@ -508,6 +536,7 @@ static void test_other_stacks(void)
 int main(void)
 {
 	test_entries();
+	test_called();
 	test_other_stacks();
 	test_behind_call();
 	test_never_returns();

@@ -80,7 +80,8 @@ static void find(struct entry_points *entries)
 /* The entries of a kernel that begins at ELF, and as a PVH guest at PVH; 0: it is none. */
 static struct entry_points entries_of(uint64_t elf, uint64_t pvh)
 {
-	struct entry_points entries = { elf ? VIRTUAL + elf : 0, pvh ? VIRTUAL + pvh : 0, { 0 }, 0 };
+	struct entry_points entries = { .elf = elf ? VIRTUAL + elf : 0,
+					.pvh = pvh ? VIRTUAL + pvh : 0 };
 
 	find(&entries);
 	return entries;
@@ -116,7 +117,9 @@ static void test_jumps(void)
 
 static void test_bounds(void)
 {
-	const struct entry_points entries = { 0x100, 0x200, { 0x300 }, 1 };
+	const struct entry_points entries = {
+		.elf = 0x100, .pvh = 0x200, .jumps = { 0x300 }, .n_jumps = 1
+	};
 
 	check(entry_points_lie_in(&entries, 0xf0, 0x110), "the ELF entry lies in a function");
 	check(entry_points_lie_in(&entries, 0x200, 0x201), "the PVH entry begins a function");
@@ -131,7 +134,8 @@ static void test_damaged(void)
 
 	for (size_t at = 0; at < sizeof(code); at++)
 		for (unsigned byte = 0; byte < 256; byte++) {
-			struct entry_points entries = { VIRTUAL + PLAIN, VIRTUAL, { 0 }, 0 };
+			struct entry_points entries = { .elf = VIRTUAL + PLAIN,
+							.pvh = VIRTUAL };
 
 			memcpy(bytes, code, sizeof(code));
 			bytes[at] = (uint8_t)byte;

@@ -164,6 +164,8 @@ void elf_find_exports(struct elf_file *file, const char *const *names, size_t n,
 
 /* The address of main(), by the code at the file's entry: x86-64 and arm64. 0: it is not known. */
 uint64_t elf_find_main(struct elf_file *file);
+/* The address that this code gives to the C library: main(), or a jump to main(). 0: not known. */
+uint64_t elf_find_called(struct elf_file *file);
 
 /* --- elf_notes.c ------------------------------------------------------------------------------ */
 
@@ -177,7 +179,7 @@ bool elf_find_build_id_note(const struct elf_blob *notes, size_t alignment, uint
 			    struct build_id *build_id);
 /*
  * Finds the addresses at which the image begins to run: ELF's entry, and the entry in Xen's note
- * for PVH. 0: no such entry.
+ * for PVH; and the first function that is called. 0: not known.
  */
 void elf_find_entries(struct elf_file *file, struct entry_points *entries);
 /* The page into which Xen writes a PV guest's hypercalls, by Xen's note. False: there is none. */

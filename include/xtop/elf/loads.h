@@ -38,11 +38,12 @@ struct loads {
 
 /*
  * The addresses at which an image begins to run: e_entry, the one in Xen's note for PVH guests, and
- * those to which jumps lead from there. 0: no such entry.
+ * those to which jumps lead from there. 0: no such entry. `called`: what the code at e_entry has
+ * called is no part of it, though a symbol or an FDE of that code covers it, as glibc's for arm64.
  */
 #define ENTRY_MAX_JUMPS 4
 struct entry_points {
-	uint64_t elf, pvh;
+	uint64_t elf, pvh, called;
 	uint64_t jumps[ENTRY_MAX_JUMPS];
 	unsigned n_jumps;
 };
@@ -56,6 +57,16 @@ static inline bool entry_points_lie_in(const struct entry_points *entries, uint6
 	for (unsigned i = 0; i < entries->n_jumps && !found; i++)
 		found = entries->jumps[i] - start < end - start;
 	return found;
+}
+
+/* Cuts [*START, *END), which has ADDRESS, if it has the entry and what the entry has called. */
+static inline void entry_points_cut(const struct entry_points *entries, uint64_t address,
+				    uint64_t *start, uint64_t *end)
+{
+	uint64_t called = entries->called;
+
+	if (*start <= entries->elf && entries->elf < called && called < *end)
+		*(address < called ? end : start) = called;
 }
 
 enum loads_result {
