@@ -100,6 +100,24 @@ static enum unwind_step cfi_apply(const struct cfi_rule *rule, struct cursor *cu
 	return STEP_CALLER;
 }
 
+/*
+ * Leaves a function that jumps to where setjmp() has returned, once the stack pointer is the new
+ * one: the register of slot 0 has the new place, that of slot 1 the new rbp. Before this the
+ * function's callers are on the stack, and its instructions tell them.
+ */
+static enum unwind_step cfi_leave_jump(const struct cfi_rule *rule, struct cursor *cursor)
+{
+	uint64_t rbp = cursor->regs[rule->slot[1]];
+
+	if (!cursor->interrupted || cursor->regs[REG_SP] != cursor->regs[rule->reg])
+		return STEP_NOT_COVERED;
+	cursor->regs[REG_RIP] = cursor->regs[rule->slot[PRESERVED_RETURN]];
+	cursor->regs[REG_RBP] = rbp;
+	cursor->known = 1U << REG_RIP | 1U << REG_RSP | 1U << REG_RBP;
+	cursor->interrupted = false;
+	return STEP_CALLER;
+}
+
 /* cfi_apply() in 32-bit code. Does not handle an epilogue that has popped registers. */
 static enum unwind_step cfi_apply_short(const struct cfi_rule *rule, struct cursor *cursor)
 {
@@ -158,6 +176,8 @@ enum unwind_step cfi_rule_step(const struct cfi_rule *rule, struct cursor *curso
 	case RULE_CFA_SHORT:
 	case RULE_CFA_DEREF_SHORT:
 		return cfi_apply_short(rule, cursor);
+	case RULE_JUMP:
+		return cfi_leave_jump(rule, cursor);
 	case RULE_SIGNAL_RETURN:
 		return signal_return_step(cursor);
 	case RULE_OUTERMOST:

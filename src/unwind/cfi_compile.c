@@ -246,14 +246,37 @@ static bool cfi_is_jump(const struct cfi_machine *machine, const struct cfi_stat
 	       !cfi_is_preserved(machine, state->cfa_register);
 }
 
+/* The rule of a row that tells where a jump leads, if it has the three registers of x86-64. */
+static struct cfi_rule cfi_rule_of_jump(const struct cfi_machine *machine,
+					const struct cfi_state *state)
+{
+	static const uint8_t numbers[] = { CFI_DWARF_RSP, CFI_DWARF_RETURN, CFI_DWARF_RBP };
+	uint8_t found[sizeof(numbers)];
+
+	for (unsigned i = 0; i < sizeof(numbers); i++) {
+		const struct cfi_place *place = &state->registers[numbers[i]];
+
+		if (machine != &cfi_machine_64 || place->where != WHERE_REGISTER ||
+		    (uint64_t)place->value >= machine->n_numbers)
+			return cfi_rule_none;
+		found[i] = machine->registers[place->value];
+	}
+	return (struct cfi_rule){ .kind = RULE_JUMP,
+				  .reg = found[0],
+				  .slot = { found[1], found[2] } };
+}
+
 /*
  * Adds the rows of FDE below END, and a row with RULE_NONE after them. Once a row tells where a
- * jump leads, the rest are left to the function's instructions: its callers may still be on the
- * stack. OUTERMOST: none of the function's instructions has a caller.
+ * jump leads, the rest are left to the function's instructions until the stack pointer is the new
+ * one: its callers may still be on the stack. OUTERMOST: none of the function's instructions has a
+ * caller.
  */
 static void cfi_add_fde(struct cfi_compiler *compiler, const struct cfi_fde *fde, uint64_t end,
 			bool outermost)
 {
+	const struct cfi_machine *machine =
+		cfi_machine(fde->cie.is_short, fde->cie.is_arm64);
 	struct cfi_program *program = compiler->program;
 	struct cfi_builder *rows = &compiler->rows;
 	uint64_t reached = fde->start;
@@ -264,10 +287,9 @@ static void cfi_add_fde(struct cfi_compiler *compiler, const struct cfi_fde *fde
 		struct cfi_rule rule =
 			outermost ? cfi_rule_outermost : cfi_make_rule(&program->state, &fde->cie);
 
-		jumps |= cfi_is_jump(cfi_machine(fde->cie.is_short, fde->cie.is_arm64),
-				     &program->state);
+		jumps |= cfi_is_jump(machine, &program->state);
 		if (jumps && rule.kind != RULE_OUTERMOST)
-			rule = cfi_rule_none;
+			rule = cfi_rule_of_jump(machine, &program->state);
 		cfi_builder_add(rows, program->row_start, &rule);
 		reached = program->row_end;
 	}

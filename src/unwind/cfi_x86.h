@@ -30,6 +30,7 @@ enum cfi_rule_kind {
 	RULE_CFA_DEREF,     /* CFA = the word at register + offset: gcc's realigned frames */
 	RULE_CFA_EH_RETURN, /* RULE_CFA in a function that may have lost its caller (eh_return.h) */
 	RULE_CFA_PLT,       /* CFA = register + cfi_plt_bytes(pc, offset) */
+	RULE_JUMP,          /* a jump to another stack: cfi_leave_jump() */
 	RULE_SIGNAL_RETURN, /* a signal's handler returns there (signal_return.h) */
 	RULE_OUTERMOST,     /* no caller: the return address is undefined */
 	RULE_ASK,           /* libunwind evaluates the row */

@@ -196,11 +196,12 @@ static unsigned step_count_frames(const struct unwind_stack *chain)
 	return step.n;
 }
 
-/* Whether the first caller of CHAIN is the address that swapcontext() has pushed. */
+/* Whether the first caller of CHAIN is where swapcontext() or longjmp() goes on. */
 static bool step_is_goal(const struct unwind_stack *chain)
 {
-	return step.goal && chain->n_frames > 1 &&
-	       chain->frames[1].address == step_read_word(step.goal);
+	uint64_t goal = step.goal ? step_read_word(step.goal) : step.landing;
+
+	return goal && chain->n_frames > 1 && chain->frames[1].address == goal;
 }
 
 /* Prints the chain of STACK if it begins in the function that is asked for. */

@@ -10,6 +10,7 @@
  *	another place of  the exception has a handler: the frame goes on there (libgcc)
  *	that function
  *	another frame's   the frames up to that one have ended: libgcc goes to its function
+ *	jmp *register     longjmp() has loaded rsp, and goes on there: this frame may be in the chain
  *	rsp is loaded     the program goes on on another stack, which has a shadow of its own
  */
 #include "config.h"
@@ -263,6 +264,28 @@ static void step_find_pushed(const struct user_regs_struct *regs, const uint8_t 
 	}
 }
 
+/*
+ * longjmp() has loaded rsp out of a register by CODE, and jumps to where setjmp() has returned: a
+ * chain may have this address as its first caller, though it is in a register only.
+ */
+static void step_find_landing(const uint8_t *code)
+{
+	const unsigned long long values[] = { step.regs.rax, step.regs.rcx, step.regs.rdx,
+					      step.regs.rbx, step.regs.rsp, step.regs.rbp,
+					      step.regs.rsi, step.regs.rdi };
+	bool is_register = false;
+
+	if (code[0] == 0xff)
+		step.landing = 0;
+	if (!step_loads_rsp(code, &is_register) || !is_register)
+		return;
+	for (unsigned i = 0; i + 1 < sizeof(step.code); i++)
+		if (step.code[i] == 0xff && (step.code[i + 1] & 0xf8) == 0xe0) {
+			step.landing = values[step.code[i + 1] & 7];
+			return;
+		}
+}
+
 void step_follow(const struct user_regs_struct *regs, const uint8_t *code)
 {
 	uint64_t value;
@@ -271,6 +294,7 @@ void step_follow(const struct user_regs_struct *regs, const uint8_t *code)
 		step_change_stack(regs);
 	step_pop();
 	step_find_pushed(regs, code);
+	step_find_landing(code);
 	if (step.regs.rsp == regs->rsp - 8 && step_is_call(code) &&
 	    step_read(step.regs.rsp, &value, sizeof(value)) && value - regs->rip - 2 < 8)
 		step_push(step.regs.rsp, value, false);

@@ -56,6 +56,7 @@ struct step {
 	struct step_frame *frames; /* the stack's */
 	unsigned n;
 	unsigned left; /* instructions that may still push where code that has changed stacks goes */
+	uint64_t landing; /* longjmp() has loaded rsp, and jumps there; 0: nowhere */
 	uint64_t goal; /* place to which such code has pushed it; 0: nowhere */
 	uint64_t lost; /* place of an overwritten return address; 0: none */
 	uint64_t seen[STEP_SEEN];

@@ -147,8 +147,36 @@ static void test_plt(void)
 		  "after a PLT stub's push the caller is one word above");
 }
 
+/*
+ * As glibc's __longjmp: rdi has the CFA, r8 the new stack pointer, r9 the new rbp, rdx the new
+ * place.
+ */
+static void test_jump(void)
+{
+	static const uint8_t jump[] = { 0x0c, 5, 0, 0x09, 7, 8, 0x09, 6, 9, 0x09, 16, 1, 0x83, 0 };
+	struct cursor cursor;
+
+	start_at(&cursor, 4, 0x7000);
+	cursor.regs[REG_R8] = 0x7020;
+	cursor.regs[REG_R9] = 0xbbb;
+	cursor.regs[REG_RDX] = 0xddd;
+	check(step_program(jump, sizeof(jump), &cursor) == STEP_NOT_COVERED,
+	      "before a jump changes the stack pointer, its row tells nothing");
+	start_at(&cursor, 4, 0x7020);
+	cursor.regs[REG_R8] = 0x7020;
+	cursor.regs[REG_R9] = 0xbbb;
+	cursor.regs[REG_RDX] = 0xddd;
+	check(step_program(jump, sizeof(jump), &cursor) == STEP_CALLER,
+	      "a jump that has changed the stack pointer leads on");
+	check_u64(cursor.regs[REG_RIP], 0xddd, "the new place");
+	check_u64(cursor.regs[REG_RSP], 0x7020, "the new stack pointer");
+	check_u64(cursor.regs[REG_RBP], 0xbbb, "the new rbp");
+	check(!(cursor.known >> REG_RBX & 1), "rbx, whose memory was not copied, is not known");
+}
+
 int main(void)
 {
+	test_jump();
 	test_steps();
 	test_epilogue();
 	test_plt();
