@@ -448,6 +448,7 @@ check_PROGRAMS += \
 	tests/screens/test_replay_source \
 	tests/screens/test_screens \
 	tests/screens/test_throttled \
+	tests/screens/test_values \
 	tests/screens/test_views \
 	tests/screens/test_waits \
 	tests/screens/test_ways \
