@@ -168,12 +168,13 @@ static const char *oops_find_file(const char *from, const char *symbol)
 
 /*
  * Adds PLACE to the N places. In "[<address>] symbol+..." the symbol says more than the address, so
- * the symbol replaces the address. A line of RIP may have the address twice before the symbol.
- * Returns the new number of places.
+ * the symbol replaces the address. A line of RIP may have the address twice before the symbol. Xen
+ * prints the address twice if it knows no symbol. Returns the new number of places.
  */
 static size_t oops_add_place(struct oops_place *places, size_t n, const struct oops_place *place)
 {
-	while (place->symbol[0] && n && !places[n - 1].symbol[0])
+	while (n && !places[n - 1].symbol[0] &&
+	       (place->symbol[0] || place->address == places[n - 1].address))
 		n--;
 	places[n] = *place;
 	return n + 1;

@@ -53,6 +53,10 @@ static void test_xen(void)
 	check_one("(XEN) LR:     00000a0000236e18 time.c#get_s_time+0x8/0x30", "time.c#get_s_time",
 		  8, 0x30, "", false);
 	check_one("#f+0x1/0x2", "f", 1, 2, "", false);
+	check_one("(XEN)    [<ffff82d040249345>] S ffff82d040249345", "", 0xffff82d040249345, 0, "",
+		  false);
+	check_one("(XEN)    [<ffff82d040249345>] R ffff82d040249345", "", 0xffff82d040249345, 0, "",
+		  true);
 }
 
 /* Addresses of 8 digits, and how kernels of 32 bits print places. */
@@ -99,8 +103,8 @@ static void test_limits(void)
 	check_u64(refused, 60 - OOPS_MAX_PLACES, "places that are left out");
 	many[0] = '\0';
 	refused = 0;
-	for (unsigned i = 0; i < 60; i++)
-		strcat(many, "c0105a2b ");
+	for (unsigned i = 0; i < 30; i++)
+		strcat(many, "c0105a2b c0105a3c ");
 	check_u64(oops_find_places(many, places, &refused), OOPS_MAX_PLACES,
 		  "addresses beyond the limit are left out");
 	check_u64(refused, 60 - OOPS_MAX_PLACES, "addresses that are left out");
