@@ -254,7 +254,7 @@ static void *elf_lines_open(int fd, int alt_fd, const char **why)
 	if (lines->map && elf_lines_start(lines))
 		return lines;
 	if (lines->map)
-		*why = dwarf_errmsg(-1);
+		*why = lines->dwfl ? dwfl_errmsg(-1) : dwarf_errmsg(-1);
 	elf_lines_close(lines);
 	return NULL;
 }

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/elf_image.h"
 #include "tests/support/must.h"
 #include "tests/support/shell.h"
 #include "tests/support/tap.h"
@@ -268,8 +269,10 @@ static void test_others(void)
 {
 	static const uint8_t text[] = "this is no ELF file, but some text";
 	struct line_place place = place_in("outer", 0);
+	struct line_client_progress progress;
 	struct line_answer answer;
-	int no_elf = make_file(text, sizeof(text)), empty = make_file(text, 0);
+	struct elf_image image;
+	int no_elf = make_file(text, sizeof(text)), empty = make_file(text, 0), module;
 
 	check(find(line_client_add_file(lines, no_elf, -1, "text", NULL, 0), &place, &answer) ==
 		      LINE_OFF,
@@ -277,6 +280,15 @@ static void test_others(void)
 	check(find(line_client_add_file(lines, empty, -1, "empty", NULL, 0), &place, &answer) ==
 		      LINE_OFF,
 	      "an empty file has no lines");
+	elf_image_init(&image);
+	image.header.e_type = ET_REL;
+	module = elf_image_fd(&image);
+	check(find(line_client_add_file(lines, module, -1, "module", NULL, 0), &place, &answer) ==
+		      LINE_OFF,
+	      "a module without DWARF has no lines");
+	line_client_get_progress(lines, &progress);
+	check(strstr(progress.message, "found"), "the message says why: %s", progress.message);
+	close(module);
 	close(no_elf);
 	close(empty);
 }
