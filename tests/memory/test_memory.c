@@ -23,16 +23,18 @@
 #define PTE_PS (1ULL << 7)
 #define PTE_NX (1ULL << 63)
 
-static struct made_memory *made;
-static struct memory *memory;
-static struct memory_root root;
+static struct {
+	struct made_memory *made;
+	struct memory *memory;
+	struct memory_root root;
+} guest;
 static unsigned char bytes[16 * GUEST_PAGE_SIZE], want[16 * GUEST_PAGE_SIZE];
 
 static void begin(void)
 {
-	made = made_create();
-	memory = made_memory(made);
-	root = made_root(made);
+	guest.made = made_create();
+	guest.memory = made_memory(guest.made);
+	guest.root = made_root(guest.made);
 	for (size_t i = 0; i < sizeof(want); i++)
 		want[i] = (unsigned char)(i * 7 + (i >> 8) * 13 + 1);
 	memset(bytes, 0xee, sizeof(bytes));
@@ -40,7 +42,48 @@ static void begin(void)
 
 static void end(void)
 {
-	made_destroy(made);
+	made_destroy(guest.made);
+}
+
+static void map(uint64_t address, uint64_t size, unsigned flags)
+{
+	made_map(guest.made, guest.root, address, size, flags);
+}
+
+static uint64_t *entry(uint64_t address, unsigned level)
+{
+	return made_entry(guest.made, guest.root, address, level);
+}
+
+static void put(uint64_t address, const void *what, size_t n)
+{
+	made_put(guest.made, guest.root, address, what, n);
+}
+
+static void put_u64(uint64_t address, uint64_t value)
+{
+	made_put_u64(guest.made, guest.root, address, value);
+}
+
+/* Reads into `bytes`. */
+static size_t read_bytes(uint64_t address, size_t n)
+{
+	return memory_read(guest.memory, guest.root, address, bytes, n);
+}
+
+static bool read_u32(uint64_t address, uint32_t *value)
+{
+	return memory_read_u32(guest.memory, guest.root, address, value);
+}
+
+static bool read_u64(uint64_t address, uint64_t *value)
+{
+	return memory_read_u64(guest.memory, guest.root, address, value);
+}
+
+static bool read_string(uint64_t address, char *string, size_t n)
+{
+	return memory_read_string(guest.memory, guest.root, address, string, n);
 }
 
 /* The first N bytes are as expected, and the next byte was not touched. */
@@ -57,23 +100,21 @@ static void test_read(void)
 	uint32_t half = 5;
 
 	begin();
-	made_put(made, root, DATA + 0x800, want, 0x2000);
-	check(memory_read(memory, root, DATA + 0x800, bytes, 0x2000) == 0x2000 && has(want, 0x2000),
+	put(DATA + 0x800, want, 0x2000);
+	check(read_bytes(DATA + 0x800, 0x2000) == 0x2000 && has(want, 0x2000),
 	      "bytes across three pages");
 	memset(bytes, 0xee, sizeof(bytes));
-	check_u64(memory_read(memory, root, DATA + 0x2ff0, bytes, 0x100), 0x10,
-		  "bytes before a missing page");
-	check_u64(memory_read(memory, root, DATA + 0x3000, bytes, 1), 0, "bytes of a missing page");
-	check_u64(memory_read(memory, root, DATA, bytes, 0), 0, "a read of no bytes");
-	made_put_u64(made, root, DATA + 0x1ffc, 0x1122334455667788);
-	memory_refresh(memory);
-	check(memory_read_u64(memory, root, DATA + 0x1ffc, &value) && value == 0x1122334455667788,
+	check_u64(read_bytes(DATA + 0x2ff0, 0x100), 0x10, "bytes before a missing page");
+	check_u64(read_bytes(DATA + 0x3000, 1), 0, "bytes of a missing page");
+	check_u64(read_bytes(DATA, 0), 0, "a read of no bytes");
+	put_u64(DATA + 0x1ffc, 0x1122334455667788);
+	memory_refresh(guest.memory);
+	check(read_u64(DATA + 0x1ffc, &value) && value == 0x1122334455667788,
 	      "a word across two pages: %#" PRIx64, value);
-	check(memory_read_u32(memory, root, DATA + 0x1ffe, &half) && half == 0x33445566,
-	      "half a word: %#" PRIx32, half);
-	check(!memory_read_u64(memory, root, DATA + 0x2ffc, &value) && value == 0x1122334455667788,
+	check(read_u32(DATA + 0x1ffe, &half) && half == 0x33445566, "half a word: %#" PRIx32, half);
+	check(!read_u64(DATA + 0x2ffc, &value) && value == 0x1122334455667788,
 	      "a word of which half is missing");
-	check(!memory_read_u32(memory, root, DATA + 0x2ffe, &half) && half == 0x33445566,
+	check(!read_u32(DATA + 0x2ffe, &half) && half == 0x33445566,
 	      "half a word of which half is missing");
 	end();
 }
@@ -81,19 +122,17 @@ static void test_read(void)
 static void test_end_of_addresses(void)
 {
 	begin();
-	made_put(made, root, LAST, want, GUEST_PAGE_SIZE);
-	made_put(made, root, 0, want, GUEST_PAGE_SIZE);
-	check(memory_read(memory, root, LAST + 0xff0, bytes, 0x100) == 0x10 &&
-		      has(want + 0xff0, 0x10),
+	put(LAST, want, GUEST_PAGE_SIZE);
+	put(0, want, GUEST_PAGE_SIZE);
+	check(read_bytes(LAST + 0xff0, 0x100) == 0x10 && has(want + 0xff0, 0x10),
 	      "a read ends at the last address");
 	memset(bytes, 0xee, sizeof(bytes));
-	check(memory_read_bulk(memory, root, LAST + 0x800, bytes, 0x2000) == 0x800 &&
+	check(memory_read_bulk(guest.memory, guest.root, LAST + 0x800, bytes, 0x2000) == 0x800 &&
 		      memcmp(bytes, want + 0x800, 0x800) == 0 && bytes[0x800] == 0 &&
 		      bytes[0x1fff] == 0 && bytes[0x2000] == 0xee,
 	      "a bulk read ends at the last address");
-	check_u64(memory_read(memory, root, 0x0000800000000000, bytes, 1), 0,
-		  "an address that is not canonical");
-	check_u64(memory_read(memory, root, 0, bytes, 0x1000), 0x1000, "address 0 can be read");
+	check_u64(read_bytes(0x0000800000000000, 1), 0, "an address that is not canonical");
+	check_u64(read_bytes(0, 0x1000), 0x1000, "address 0 can be read");
 	end();
 }
 
@@ -102,29 +141,23 @@ static void test_strings(void)
 	char string[32];
 
 	begin();
-	made_put_string(made, root, DATA + 0xffa, "hello, world");
-	check(memory_read_string(memory, root, DATA + 0xffa, string, sizeof(string)),
-	      "a string across two pages");
+	made_put_string(guest.made, guest.root, DATA + 0xffa, "hello, world");
+	check(read_string(DATA + 0xffa, string, sizeof(string)), "a string across two pages");
 	check_string(string, "hello, world", "text of a string across two pages");
-	check(memory_read_string(memory, root, DATA + 0xffa, string, 6), "a string that is cut");
+	check(read_string(DATA + 0xffa, string, 6), "a string that is cut");
 	check_string(string, "hello", "text of a string that is cut");
-	made_put(made, root, DATA + 0x1ffc, "abcd", 4);
-	memory_refresh(memory);
-	check(!memory_read_string(memory, root, DATA + 0x1ffc, string, sizeof(string)),
-	      "no NUL before a missing page");
+	put(DATA + 0x1ffc, "abcd", 4);
+	memory_refresh(guest.memory);
+	check(!read_string(DATA + 0x1ffc, string, sizeof(string)), "no NUL before a missing page");
 	check_string(string, "abcd", "the text before a missing page");
-	check(memory_read_string(memory, root, DATA + 0x1ffc, string, 5),
-	      "no error if the text just fills the buffer");
-	check(!memory_read_string(memory, root, DATA + 0x5000, string, sizeof(string)),
-	      "a string in a missing page");
+	check(read_string(DATA + 0x1ffc, string, 5), "no error if the text just fills the buffer");
+	check(!read_string(DATA + 0x5000, string, sizeof(string)), "a string in a missing page");
 	check_string(string, "", "text of a string in a missing page");
-	check(!memory_read_string(memory, root, DATA, string, 0),
-	      "no string is read into a buffer of no bytes");
-	check(memory_read_string(memory, root, DATA, string, 1) && !string[0],
-	      "a buffer for the NUL only");
-	made_put(made, root, LAST + 0xffe, "xy", 2);
-	made_put_string(made, root, 0, "z");
-	check(!memory_read_string(memory, root, LAST + 0xffe, string, sizeof(string)),
+	check(!read_string(DATA, string, 0), "no string is read into a buffer of no bytes");
+	check(read_string(DATA, string, 1) && !string[0], "a buffer for the NUL only");
+	put(LAST + 0xffe, "xy", 2);
+	made_put_string(guest.made, guest.root, 0, "z");
+	check(!read_string(LAST + 0xffe, string, sizeof(string)),
 	      "a string does not go on after the last address");
 	end();
 }
@@ -137,20 +170,20 @@ static void test_copies(void)
 	uint64_t value;
 
 	begin();
-	made_put_u64(made, root, DATA, 1);
-	memory_read_u64(memory, root, DATA, &value);
-	before = memory_counts(memory);
+	put_u64(DATA, 1);
+	read_u64(DATA, &value);
+	before = memory_counts(guest.memory);
 	check_u64(before.pages, 5, "pages read for the first word: four tables and its own page");
 	check_u64(before.batches, 5, "each table and page is read by its own call");
-	made_put_u64(made, root, DATA, 2);
+	put_u64(DATA, 2);
 	for (unsigned i = 0; i < 100; i++)
-		memory_read_u64(memory, root, DATA + 8 * i % 4096, &value);
-	memory_read_u64(memory, root, DATA, &value);
-	after = memory_counts(memory);
+		read_u64(DATA + 8 * i % 4096, &value);
+	read_u64(DATA, &value);
+	after = memory_counts(guest.memory);
 	check(value == 1 && after.pages == before.pages, "the copy is read: %" PRIu64, value);
-	memory_refresh(memory);
-	memory_read_u64(memory, root, DATA, &value);
-	after = memory_counts(memory);
+	memory_refresh(guest.memory);
+	read_u64(DATA, &value);
+	after = memory_counts(guest.memory);
 	check(value == 2 && after.pages == 2 * before.pages,
 	      "after a refresh the page is read again: %" PRIu64, value);
 	end();
@@ -162,21 +195,23 @@ static void test_prefetch(void)
 	struct memory_counts before, after;
 
 	begin();
-	made_put(made, root, DATA, want, 0x2000);
-	memory_read(memory, root, DATA, bytes, 1); /* the page tables, and a copy of one page */
-	made_put(made, root, DATA, want, 0x3000);
-	before = memory_counts(memory);
-	memory_prefetch(memory, root, addresses, sizeof(addresses) / sizeof(addresses[0]));
-	after = memory_counts(memory);
+	put(DATA, want, 0x2000);
+	read_bytes(DATA, 1); /* the page tables, and a copy of one page */
+	put(DATA, want, 0x3000);
+	before = memory_counts(guest.memory);
+	memory_prefetch(guest.memory, guest.root, addresses,
+			sizeof(addresses) / sizeof(addresses[0]));
+	after = memory_counts(guest.memory);
 	check_u64(after.pages - before.pages, 1, "a page that is there is not copied again");
-	check(memory_read(memory, root, DATA, bytes, 0x2000) == 0x2000 && has(want, 0x2000),
+	check(read_bytes(DATA, 0x2000) == 0x2000 && has(want, 0x2000),
 	      "bytes of kept pages are right");
-	check_u64(memory_counts(memory).pages, after.pages, "bytes of kept pages: nothing is read");
-	memory_refresh(memory);
-	memory_read(memory, root, DATA + 0x2000, bytes, 1);
-	before = memory_counts(memory);
-	memory_prefetch(memory, root, addresses, 2);
-	after = memory_counts(memory);
+	check_u64(memory_counts(guest.memory).pages, after.pages,
+		  "bytes of kept pages: nothing is read");
+	memory_refresh(guest.memory);
+	read_bytes(DATA + 0x2000, 1);
+	before = memory_counts(guest.memory);
+	memory_prefetch(guest.memory, guest.root, addresses, 2);
+	after = memory_counts(guest.memory);
 	check(after.pages - before.pages == 2 && after.batches - before.batches == 1,
 	      "two pages in one batch");
 	end();
@@ -188,25 +223,23 @@ static void test_refused(void)
 	uint64_t value;
 
 	begin();
-	made_put(made, root, DATA, want, 0x3000);
-	made_refuse(made, root, DATA + 0x1000, true);
-	check_u64(memory_read(memory, root, DATA, bytes, 0x3000), 0x1000,
-		  "bytes before a page that cannot be read");
-	check(!memory_read_u64(memory, root, DATA + 0x1000, &value) &&
-		      !memory_read_u64(memory, root, DATA + 0x1008, &value),
+	put(DATA, want, 0x3000);
+	made_refuse(guest.made, guest.root, DATA + 0x1000, true);
+	check_u64(read_bytes(DATA, 0x3000), 0x1000, "bytes before a page that cannot be read");
+	check(!read_u64(DATA + 0x1000, &value) && !read_u64(DATA + 0x1008, &value),
 	      "words of a page that cannot be read");
-	check_u64(memory_counts(memory).refused, 1, "a page that cannot be read is tried once");
-	check(memory_translate(memory, root, DATA + 0x1000, &frame) &&
-		      frame.value == made_frame(made, root, DATA + 0x1000).value,
+	check_u64(memory_counts(guest.memory).refused, 1,
+		  "a page that cannot be read is tried once");
+	check(memory_translate(guest.memory, guest.root, DATA + 0x1000, &frame) &&
+		      frame.value == made_frame(guest.made, guest.root, DATA + 0x1000).value,
 	      "the frame of a page that cannot be read is known");
-	made_refuse(made, root, DATA + 0x1000, false);
-	check(!memory_read_u64(memory, root, DATA + 0x1000, &value),
-	      "a missing page is not tried again");
-	memory_refresh(memory);
-	check(memory_read_u64(memory, root, DATA + 0x1000, &value),
-	      "a missing page is tried again after a refresh");
+	made_refuse(guest.made, guest.root, DATA + 0x1000, false);
+	check(!read_u64(DATA + 0x1000, &value), "a missing page is not tried again");
+	memory_refresh(guest.memory);
+	check(read_u64(DATA + 0x1000, &value), "a missing page is tried again after a refresh");
 	frame = FRAME(77);
-	check(!memory_translate(memory, root, DATA + 0x3000, &frame) && frame.value == 77,
+	check(!memory_translate(guest.memory, guest.root, DATA + 0x3000, &frame) &&
+		      frame.value == 77,
 	      "a missing page has no frame, and *FRAME is untouched");
 	end();
 }
@@ -219,14 +252,12 @@ static void test_many_pages(void)
 
 	begin();
 	for (unsigned i = 0; i < n; i++)
-		made_put_u64(made, root, DATA + i * GUEST_PAGE_SIZE + 8, i + 1);
+		put_u64(DATA + i * GUEST_PAGE_SIZE + 8, i + 1);
 	for (unsigned round = 0; round < 2; round++)
 		for (unsigned i = 0; i < n; i++) {
 			uint64_t value = 0;
 
-			memory_read_u64(memory, root,
-					DATA + (uint64_t)(i * 131 % n) * GUEST_PAGE_SIZE + 8,
-					&value);
+			read_u64(DATA + (uint64_t)(i * 131 % n) * GUEST_PAGE_SIZE + 8, &value);
 			wrong += value != i * 131 % n + 1;
 		}
 	check_u64(wrong, 0, "wrong words of many pages");
@@ -240,7 +271,7 @@ static void check_bulk(uint64_t address, size_t size, size_t there, const char *
 	size_t got;
 
 	memset(bytes, 0xee, sizeof(bytes));
-	got = memory_read_bulk(memory, root, address, bytes, size);
+	got = memory_read_bulk(guest.memory, guest.root, address, bytes, size);
 	check(got == there && has(want + (address - DATA), size),
 	      "%s: %zu bytes there (expected %zu)", what, got, there);
 }
@@ -248,18 +279,18 @@ static void check_bulk(uint64_t address, size_t size, size_t there, const char *
 static void test_bulk(void)
 {
 	begin();
-	made_put(made, root, DATA, want, 8 * GUEST_PAGE_SIZE);
+	put(DATA, want, 8 * GUEST_PAGE_SIZE);
 	check_bulk(DATA, 8 * GUEST_PAGE_SIZE, 8 * GUEST_PAGE_SIZE, "whole pages");
 	check_bulk(DATA + 0x123, 0x4000, 0x4000, "from the middle to the middle");
 	check_bulk(DATA + 0x123, 0x10, 0x10, "inside a page");
 	check_bulk(DATA + 0xff8, 0x10, 0x10, "across the end of a page");
 	check_bulk(DATA + 0x1000, 0x1001, 0x1001, "a page and a byte");
 	check_bulk(DATA, 0, 0, "nothing");
-	made_unmap(made, root, DATA + 0x2000, 0x1000);
-	made_refuse(made, root, DATA + 0x4000, true);
+	made_unmap(guest.made, guest.root, DATA + 0x2000, 0x1000);
+	made_refuse(guest.made, guest.root, DATA + 0x4000, true);
 	memset(want + 0x2000, 0, 0x1000);
 	memset(want + 0x4000, 0, 0x1000);
-	memory_refresh(memory);
+	memory_refresh(guest.memory);
 	check_bulk(DATA + 0x800, 0x7000, 0x5000, "with two pages missing");
 	check_bulk(DATA + 0x2100, 0x100, 0, "inside a hole");
 	check_bulk(DATA + 0x1f00, 0x200, 0x100, "ends in a hole");
@@ -275,20 +306,21 @@ static void test_bulk_batches(void)
 	struct memory_counts before, after;
 
 	begin();
-	made_map(made, root, DATA, 2 * MADE_LARGE, MADE_WRITE | MADE_PAGE_2M);
+	map(DATA, 2 * MADE_LARGE, MADE_WRITE | MADE_PAGE_2M);
 	for (size_t i = 0; i < size; i++)
 		expected[i] = (unsigned char)(i >> 12 ^ i >> 3);
-	made_put(made, root, DATA, expected, size);
-	memory_read(memory, root, DATA + size - 1, large, 1); /* so that the tables are copied */
-	before = memory_counts(memory);
-	check(memory_read_bulk(memory, root, DATA, large, size) == size &&
+	put(DATA, expected, size);
+	memory_read(guest.memory, guest.root, DATA + size - 1, large,
+		    1); /* so that the tables are copied */
+	before = memory_counts(guest.memory);
+	check(memory_read_bulk(guest.memory, guest.root, DATA, large, size) == size &&
 		      memcmp(large, expected, size) == 0,
 	      "two pages of 2 MiB and five of 4 KiB");
-	after = memory_counts(memory);
+	after = memory_counts(guest.memory);
 	check_u64(after.pages - before.pages, 1024 + 5, "pages of 4 KiB that the bulk read took");
 	check_u64(after.batches - before.batches, 3, "batches that the bulk read took");
-	check_u64(memory_read_bulk(memory, root, DATA - 0x1000, large, size), size - 0x1000,
-		  "a hole before the pages of a bulk read");
+	check_u64(memory_read_bulk(guest.memory, guest.root, DATA - 0x1000, large, size),
+		  size - 0x1000, "a hole before the pages of a bulk read");
 	check(memcmp(large + 0x1000, expected, size - 0x1000) == 0 && !large[0] && !large[0xfff],
 	      "zeros for the hole, then the bytes");
 	free(large);
@@ -317,10 +349,9 @@ static unsigned turn_reads(unsigned n)
 	unsigned right = 0;
 	uint64_t value;
 
-	memory_refresh(memory);
+	memory_refresh(guest.memory);
 	for (unsigned i = 0; i < n; i++)
-		right += memory_read_u64(memory, root, DATA + i * GUEST_PAGE_SIZE, &value) &&
-			 value == i + 1;
+		right += read_u64(DATA + i * GUEST_PAGE_SIZE, &value) && value == i + 1;
 	return right;
 }
 
@@ -334,9 +365,9 @@ static void test_give_back(void)
 	long full, given;
 
 	begin();
-	made_map(made, root, DATA, 1000 * GUEST_PAGE_SIZE, MADE_WRITE);
+	map(DATA, 1000 * GUEST_PAGE_SIZE, MADE_WRITE);
 	for (unsigned i = 0; i < 1000; i++)
-		made_put_u64(made, root, DATA + i * GUEST_PAGE_SIZE, i + 1);
+		put_u64(DATA + i * GUEST_PAGE_SIZE, i + 1);
 	check_u64(turn_reads(1000), 1000, "pages that are read in one turn");
 	full = resident_pages();
 	for (int i = 0; i < 600; i++)
@@ -354,7 +385,7 @@ static void check_ranges(uint64_t from, uint64_t to, const struct memory_range *
 			 const char *what)
 {
 	struct memory_range got[16];
-	size_t n_got = memory_ranges(memory, root, from, to, got, 16);
+	size_t n_got = memory_ranges(guest.memory, guest.root, from, to, got, 16);
 
 	check_u64(n_got, n, what);
 	for (size_t i = 0; i < n && i < n_got; i++)
@@ -368,11 +399,11 @@ static void check_ranges(uint64_t from, uint64_t to, const struct memory_range *
 /* Maps an image as a kernel does: large pages, small pages at the edges, a hole. */
 static void make_image(void)
 {
-	made_map(made, root, TEXT, 4 * MADE_LARGE, MADE_EXECUTE | MADE_PAGE_2M);
-	made_map(made, root, TEXT + 4 * MADE_LARGE, 0x3000, MADE_EXECUTE);
-	made_map(made, root, TEXT + 4 * MADE_LARGE + 0x3000, 0x5000, MADE_READ);
-	made_map(made, root, DATA, 2 * MADE_LARGE, MADE_WRITE | MADE_PAGE_2M);
-	made_map(made, root, DATA + 2 * MADE_LARGE, 0x1000, MADE_WRITE | MADE_EXECUTE);
+	map(TEXT, 4 * MADE_LARGE, MADE_EXECUTE | MADE_PAGE_2M);
+	map(TEXT + 4 * MADE_LARGE, 0x3000, MADE_EXECUTE);
+	map(TEXT + 4 * MADE_LARGE + 0x3000, 0x5000, MADE_READ);
+	map(DATA, 2 * MADE_LARGE, MADE_WRITE | MADE_PAGE_2M);
+	map(DATA + 2 * MADE_LARGE, 0x1000, MADE_WRITE | MADE_EXECUTE);
 }
 
 static void test_ranges(void)
@@ -391,19 +422,20 @@ static void test_ranges(void)
 	begin();
 	check_ranges(0xffffffff80000000, 0xffffffffc0000000, NULL, 0, "an empty guest");
 	make_image();
-	memory_refresh(memory);
+	memory_refresh(guest.memory);
 	check_ranges(0xffffffff80000000, 0xffffffffc0000000, image, 4, "an image");
 	check_ranges(TEXT + 0x5000, TEXT + 0x7000, part, 1, "a part of an image");
 	check_ranges(TEXT, TEXT, NULL, 0, "nothing");
 	check_ranges(DATA, TEXT, NULL, 0, "backwards");
-	check_u64(memory_ranges(memory, root, TEXT, UINT64_MAX, &one, 1), 1, "at most one range");
+	check_u64(memory_ranges(guest.memory, guest.root, TEXT, UINT64_MAX, &one, 1), 1,
+		  "at most one range");
 	check(one.end == image[0].end, "the range within the limit is the first one");
-	made_map(made, root, USER, 0x1000, MADE_WRITE);
-	made_map(made, root, LAST, 0x1000, MADE_WRITE);
-	memory_refresh(memory);
+	map(USER, 0x1000, MADE_WRITE);
+	map(LAST, 0x1000, MADE_WRITE);
+	memory_refresh(guest.memory);
 	check_ranges(0, 0x0000800000000000, low, 1, "the lower half");
 	check_ranges(LAST - 0x1000, UINT64_MAX, top, 1, "up to the end");
-	check_u64(memory_ranges(memory, root, 0, UINT64_MAX, &one, 1), 1,
+	check_u64(memory_ranges(guest.memory, guest.root, 0, UINT64_MAX, &one, 1), 1,
 		  "across addresses that are not canonical");
 	end();
 }
@@ -417,23 +449,20 @@ static void test_kept_places(void)
 	frame_t frame;
 
 	begin();
-	made_put_u64(made, root, DATA, 1);
-	made_put_u64(made, root, DATA + 0x1000, 2);
-	first = *made_entry(made, root, DATA, 1);
-	second = *made_entry(made, root, DATA + 0x1000, 1);
-	frame = FRAME((*made_entry(made, root, DATA, 2) & ~PTE_NX) >> GUEST_PAGE_SHIFT);
-	check(memory_read_u64(memory, root, DATA, &value) && value == 1, "a page is read");
-	*made_entry(made, root, DATA, 1) = second;
-	check(memory_read_u64(memory, root, DATA, &value) && value == 1,
-	      "a page stays known when its table changes");
+	put_u64(DATA, 1);
+	put_u64(DATA + 0x1000, 2);
+	first = *entry(DATA, 1);
+	second = *entry(DATA + 0x1000, 1);
+	frame = FRAME((*entry(DATA, 2) & ~PTE_NX) >> GUEST_PAGE_SHIFT);
+	check(read_u64(DATA, &value) && value == 1, "a page is read");
+	*entry(DATA, 1) = second;
+	check(read_u64(DATA, &value) && value == 1, "a page stays known when its table changes");
 	memcpy(table + offset, &second, sizeof(second));
-	memory_correct_copy(memory, frame, table, offset, sizeof(second));
-	check(memory_read_u64(memory, root, DATA, &value) && value == 2,
-	      "a page whose table was corrected");
-	*made_entry(made, root, DATA, 1) = first;
-	memory_refresh(memory);
-	check(memory_read_u64(memory, root, DATA, &value) && value == 1,
-	      "the page is read again after a refresh");
+	memory_correct_copy(guest.memory, frame, table, offset, sizeof(second));
+	check(read_u64(DATA, &value) && value == 2, "a page whose table was corrected");
+	*entry(DATA, 1) = first;
+	memory_refresh(guest.memory);
+	check(read_u64(DATA, &value) && value == 1, "the page is read again after a refresh");
 	end();
 }
 
@@ -444,11 +473,11 @@ static void test_flags_of_levels(void)
 	const struct memory_range all[] = { { TEXT, TEXT + 0x1000, true, true } };
 
 	begin();
-	made_map(made, root, TEXT, 0x1000, MADE_WRITE | MADE_EXECUTE);
+	map(TEXT, 0x1000, MADE_WRITE | MADE_EXECUTE);
 	check_ranges(TEXT, TEXT + 0x200000, all, 1, "all levels allow");
-	*made_entry(made, root, TEXT, 3) |= PTE_NX;
-	*made_entry(made, root, TEXT, 2) &= ~PTE_W;
-	memory_refresh(memory);
+	*entry(TEXT, 3) |= PTE_NX;
+	*entry(TEXT, 2) &= ~PTE_W;
+	memory_refresh(guest.memory);
 	check_ranges(TEXT, TEXT + 0x200000, readable, 1, "two forbid");
 	end();
 }
@@ -463,18 +492,17 @@ static void test_tables_of_themselves(void)
 
 	begin();
 	for (unsigned i = 0; i < 512; i++)
-		*made_entry(made, root, (uint64_t)i << 39, 4) =
-			root.cr3 | PTE_P | (i & 1 ? PTE_NX : 0);
-	n = memory_ranges(memory, root, 0, UINT64_MAX, ranges, 8);
+		*entry((uint64_t)i << 39, 4) = guest.root.cr3 | PTE_P | (i & 1 ? PTE_NX : 0);
+	n = memory_ranges(guest.memory, guest.root, 0, UINT64_MAX, ranges, 8);
 	check(n == 8, "%zu ranges", n);
 	for (unsigned i = 0; i < 512; i++)
-		*made_entry(made, root, (uint64_t)i << 39, 4) = root.cr3 | PTE_P | PTE_W;
-	memory_refresh(memory);
-	n = memory_ranges(memory, root, 0, UINT64_MAX, ranges, 8);
+		*entry((uint64_t)i << 39, 4) = guest.root.cr3 | PTE_P | PTE_W;
+	memory_refresh(guest.memory);
+	n = memory_ranges(guest.memory, guest.root, 0, UINT64_MAX, ranges, 8);
 	check(n == 1 && ranges[0].end - ranges[0].start == (uint64_t)MEMORY_MAX_LEAVES
 								   << GUEST_PAGE_SHIFT,
 	      "the number of leaves has a limit: %" PRIx64, ranges[0].end - ranges[0].start);
-	check_u64(memory_counts(memory).pages, 2, "pages read: the top table, twice");
+	check_u64(memory_counts(guest.memory).pages, 2, "pages read: the top table, twice");
 	end();
 }
 
@@ -484,13 +512,13 @@ static void test_missing_tables(void)
 	uint64_t value;
 
 	begin();
-	made_map(made, root, TEXT, 0x1000, MADE_EXECUTE);
-	made_map(made, root, DATA, 0x1000, MADE_WRITE);
-	*made_entry(made, root, TEXT, 2) = 0xffffffULL << 12 | PTE_P; /* there is no such frame */
+	map(TEXT, 0x1000, MADE_EXECUTE);
+	map(DATA, 0x1000, MADE_WRITE);
+	*entry(TEXT, 2) = 0xffffffULL << 12 | PTE_P; /* there is no such frame */
 	check_ranges(0xffffffff80000000, 0xffffffffc0000000, rest, 1, "one table cannot be read");
-	check(!memory_read_u64(memory, root, TEXT, &value), "nothing is read through it");
-	*made_entry(made, root, TEXT, 4) |= PTE_PS;
-	memory_refresh(memory);
+	check(!read_u64(TEXT, &value), "nothing is read through it");
+	*entry(TEXT, 4) |= PTE_PS;
+	memory_refresh(guest.memory);
 	check_ranges(0xffffffff80000000, 0xffffffffc0000000, NULL, 0, "a large page at level 4");
 	end();
 }
@@ -503,32 +531,30 @@ static void test_roots(void)
 	uint64_t value = 0;
 
 	begin();
-	made_put_u64(made, root, DATA, 1);
-	process = made_root(made);
-	made_share_kernel(made, process, root);
-	made_put_u64(made, process, USER, 2);
-	made_put_u64(made, root, DATA + 0x1000, 3);
-	check(memory_read_u64(memory, process, DATA, &value) && value == 1,
+	put_u64(DATA, 1);
+	process = made_root(guest.made);
+	made_share_kernel(guest.made, process, guest.root);
+	made_put_u64(guest.made, process, USER, 2);
+	put_u64(DATA + 0x1000, 3);
+	check(memory_read_u64(guest.memory, process, DATA, &value) && value == 1,
 	      "a page of the kernel is shared");
-	check(memory_read_u64(memory, process, DATA + 0x1000, &value) && value == 3,
+	check(memory_read_u64(guest.memory, process, DATA + 0x1000, &value) && value == 3,
 	      "a page of the kernel that was mapped later is shared");
-	check(memory_read_u64(memory, process, USER, &value) && value == 2,
+	check(memory_read_u64(guest.memory, process, USER, &value) && value == 2,
 	      "a page of the process itself");
-	check(!memory_read_u64(memory, root, USER, &value),
-	      "the other root does not have a process's page");
+	check(!read_u64(USER, &value), "the other root does not have a process's page");
 	process.cr3 |= 0xfff;
-	check(memory_read_u64(memory, process, USER, &value) && value == 2,
+	check(memory_read_u64(guest.memory, process, USER, &value) && value == 2,
 	      "PCID and flags in CR3 do not matter");
-	made_alias(made, process, USER + 0x5000, root, DATA, MADE_READ);
-	memory_refresh(memory);
-	check(memory_read_u64(memory, process, USER + 0x5000, &value) && value == 1,
+	made_alias(guest.made, process, USER + 0x5000, guest.root, DATA, MADE_READ);
+	memory_refresh(guest.memory);
+	check(memory_read_u64(guest.memory, process, USER + 0x5000, &value) && value == 1,
 	      "a page with two addresses");
-	la57 = made_root_la57(made);
-	made_put_u64(made, la57, 0xff11000012345678, 4);
-	check(memory_read_u64(memory, la57, 0xff11000012345678, &value) && value == 4,
+	la57 = made_root_la57(guest.made);
+	made_put_u64(guest.made, la57, 0xff11000012345678, 4);
+	check(memory_read_u64(guest.memory, la57, 0xff11000012345678, &value) && value == 4,
 	      "a word is read through five levels");
-	check(!memory_read_u64(memory, root, 0xff11000012345678, &value),
-	      "with four levels this is no address");
+	check(!read_u64(0xff11000012345678, &value), "with four levels this is no address");
 	end();
 }
 
