@@ -24,7 +24,7 @@ static struct line_client *lines;
 #define WAIT_S    60
 #define N_DAMAGED 100 /* damaged files that are tried; at most LINE_MAX_FILES can be added */
 
-static char program_path[4096], source_path[4096];
+static char source_path[4096];
 
 /* The line of tests/lines/inlined.c that has WORD in its comment. */
 static unsigned line_of(const char *word)
@@ -298,16 +298,17 @@ int main(void)
 	const char *source = getenv("top_srcdir"), *build = getenv("top_builddir");
 	const char *more = getenv("XTOP_DAMAGED"); /* rounds of damaged files */
 	struct line_answer answer;
+	char program[4096];
 	uint32_t file;
 	int fd;
 
-	snprintf(program_path, sizeof(program_path), "%s/tests/lines/inlined", build ? build : ".");
+	snprintf(program, sizeof(program), "%s/tests/lines/inlined", build ? build : ".");
 	snprintf(source_path, sizeof(source_path), "%s/tests/lines/inlined.c",
 		 source ? source : "..");
 	must(line_client_start(&elf_lines_reader, &lines));
-	fd = open(program_path, O_RDONLY | O_CLOEXEC);
+	fd = open(program, O_RDONLY | O_CLOEXEC);
 	file = line_client_add_file(lines, fd, -1, "inlined", NULL, 0);
-	check(file, "%s is added", program_path);
+	check(file, "%s is added", program);
 	check_u64(line_client_add_file(lines, fd, -1, "inlined", NULL, 0), file,
 		  "a file that is added twice keeps its number");
 	test_chain(file);

@@ -17,10 +17,13 @@
 #define DATA  0xffffffff82000000ULL
 #define TABLE 0xffffffff83000000ULL
 
-static char folder[] = "/tmp/xtop-test-recorded-XXXXXX";
 static char path[64];
-static struct made_memory *made;
-static struct memory_root root;
+
+/* The guest that is recorded. */
+static struct {
+	struct made_memory *made;
+	struct memory_root root;
+} guest;
 
 /* --- the guest that is recorded --------------------------------------------------------------- */
 
@@ -30,8 +33,8 @@ static struct recording_writer *record_begin(void)
 	struct recording_writer *writer;
 
 	unlink(path);
-	made = made_create();
-	root = made_root(made);
+	guest.made = made_create();
+	guest.root = made_root(guest.made);
 	guest_must(recording_writer_open(path, &writer));
 	recording_writer_begin(writer, &info, NULL);
 	return writer;
@@ -49,7 +52,23 @@ static void record_sample(struct recording_writer *writer, uint64_t time_ns)
 static void record_end(struct recording_writer *writer)
 {
 	guest_must(recording_writer_close(writer));
-	made_destroy(made);
+	made_destroy(guest.made);
+}
+
+static void put(uint64_t address, const void *bytes, size_t n)
+{
+	made_put(guest.made, guest.root, address, bytes, n);
+}
+
+static void put_u64(uint64_t address, uint64_t value)
+{
+	made_put_u64(guest.made, guest.root, address, value);
+}
+
+/* Xen maps the frame of ADDRESS no more, or again. */
+static void refuse(uint64_t address, bool refused)
+{
+	made_refuse(guest.made, guest.root, address, refused);
 }
 
 static uint64_t word_at(struct memory *memory, uint64_t address)
@@ -57,7 +76,7 @@ static uint64_t word_at(struct memory *memory, uint64_t address)
 	uint64_t value = 0;
 
 	memory_refresh(memory);
-	return memory_read_u64(memory, root, address, &value) ? value : UINT64_MAX;
+	return memory_read_u64(memory, guest.root, address, &value) ? value : UINT64_MAX;
 }
 
 /* --- the replay ------------------------------------------------------------------------------- */
@@ -106,17 +125,17 @@ static uint64_t play_next(struct play *play)
 static void test_versions(void)
 {
 	struct recording_writer *writer = record_begin();
-	struct memory *memory = made_memory(made);
+	struct memory *memory = made_memory(guest.made);
 	struct play play;
 
-	made_put_u64(made, root, DATA, 1);
-	made_put_u64(made, root, DATA + 0x1000, 77);
+	put_u64(DATA, 1);
+	put_u64(DATA + 0x1000, 77);
 	recording_writer_watch(writer, memory);
 	check_u64(word_at(memory, DATA), 1, "the word that was read for sample 1");
 	record_sample(writer, 10);
-	made_put_u64(made, root, DATA, 2);
+	put_u64(DATA, 2);
 	record_sample(writer, 20);
-	made_put_u64(made, root, DATA, 3);
+	put_u64(DATA, 3);
 	check_u64(word_at(memory, DATA), 3, "the word that was read for sample 3");
 	record_sample(writer, 30);
 	check_u64(word_at(memory, DATA + 0x1000), 77, "the word that was read for the poll");
@@ -148,15 +167,15 @@ static void test_versions(void)
  */
 static void record_twice(struct recording_writer *writer, struct memory *memory)
 {
-	made_put_u64(made, root, DATA, 1);
-	made_put_u64(made, root, DATA + 0x1000, 7);
+	put_u64(DATA, 1);
+	put_u64(DATA + 0x1000, 7);
 	check_u64(word_at(memory, DATA), 1, "the first read in the run");
-	made_put_u64(made, root, DATA, 2);
+	put_u64(DATA, 2);
 	check_u64(word_at(memory, DATA), 2, "the second read in the run");
-	made_refuse(made, root, DATA, true);
+	refuse(DATA, true);
 	check_u64(word_at(memory, DATA), UINT64_MAX, "the third read in the run");
-	made_refuse(made, root, DATA, false);
-	made_put_u64(made, root, DATA, 4);
+	refuse(DATA, false);
+	put_u64(DATA, 4);
 	check_u64(word_at(memory, DATA), 4, "the fourth read in the run");
 	check_u64(word_at(memory, DATA + 0x1000), 7, "another page in the run");
 	record_sample(writer, 10);
@@ -167,10 +186,10 @@ static void test_changes_meanwhile(void)
 	struct recording_writer *writer = record_begin();
 	struct play play;
 
-	recording_writer_watch(writer, made_memory(made));
-	record_twice(writer, made_memory(made));
-	made_put_u64(made, root, DATA, 5);
-	check_u64(word_at(made_memory(made), DATA), 5, "for the next sample");
+	recording_writer_watch(writer, made_memory(guest.made));
+	record_twice(writer, made_memory(guest.made));
+	put_u64(DATA, 5);
+	check_u64(word_at(made_memory(guest.made), DATA), 5, "for the next sample");
 	record_sample(writer, 20);
 	record_end(writer);
 
@@ -200,13 +219,13 @@ static void test_changes_meanwhile(void)
 static void test_refused(void)
 {
 	struct recording_writer *writer = record_begin();
-	struct memory *memory = made_memory(made);
+	struct memory *memory = made_memory(guest.made);
 	struct play play;
 
-	made_put_u64(made, root, DATA, 5);
+	put_u64(DATA, 5);
 	recording_writer_watch(writer, memory);
 	for (uint64_t time_ns = 1; time_ns <= 4; time_ns++) {
-		made_refuse(made, root, DATA, time_ns != 2);
+		refuse(DATA, time_ns != 2);
 		word_at(memory, DATA);
 		record_sample(writer, time_ns);
 	}
@@ -234,10 +253,11 @@ static void test_bulk(void)
 		abort();
 	for (size_t i = 0; i < size_bytes; i++)
 		live[i] = (char)(i * 31 + (i >> 9));
-	made_put(made, root, TABLE, live, size_bytes);
-	made_unmap(made, root, TABLE + 0x5000, 0x3000);
-	recording_writer_watch(writer, made_memory(made));
-	there = memory_read_bulk(made_memory(made), root, TABLE + 8, live, size_bytes - 16);
+	put(TABLE, live, size_bytes);
+	made_unmap(guest.made, guest.root, TABLE + 0x5000, 0x3000);
+	recording_writer_watch(writer, made_memory(guest.made));
+	there = memory_read_bulk(made_memory(guest.made), guest.root, TABLE + 8, live,
+				 size_bytes - 16);
 	check_u64(there, size_bytes - 16 - 0x3000,
 		  "bytes around a hole that a bulk read finds live");
 	record_sample(writer, 1);
@@ -245,8 +265,8 @@ static void test_bulk(void)
 
 	play_begin(&play);
 	play_next(&play);
-	check_u64(memory_read_bulk(play.memory, root, TABLE + 8, again, size_bytes - 16), there,
-		  "bytes around a hole that a bulk read finds in the replay");
+	check_u64(memory_read_bulk(play.memory, guest.root, TABLE + 8, again, size_bytes - 16),
+		  there, "bytes around a hole that a bulk read finds in the replay");
 	check(memcmp(live, again, size_bytes - 16) == 0, "the replay has every byte of the run");
 	play_end(&play);
 	free(live);
@@ -257,14 +277,14 @@ static void test_bulk(void)
 static void test_read_before(void)
 {
 	struct recording_writer *writer = record_begin();
-	struct memory *memory = made_memory(made);
+	struct memory *memory = made_memory(guest.made);
 	struct play play;
 	uint64_t value;
 
-	made_put_u64(made, root, DATA, 9);
+	put_u64(DATA, 9);
 	word_at(memory, DATA);
 	recording_writer_watch(writer, memory);
-	check(memory_read_u64(memory, root, DATA, &value),
+	check(memory_read_u64(memory, guest.root, DATA, &value),
 	      "a word that was read before the recording is read again");
 	record_sample(writer, 1);
 	record_end(writer);
@@ -278,7 +298,7 @@ static void test_read_before(void)
 static void test_time(void)
 {
 	struct recording_writer *writer = record_begin();
-	struct memory *memory = made_memory(made);
+	struct memory *memory = made_memory(guest.made);
 	uint64_t before_ns = memory_now_ns(memory), times_ns[2];
 	struct play play;
 
@@ -308,15 +328,15 @@ static void test_time(void)
 static void test_size(void)
 {
 	struct recording_writer *writer = record_begin();
-	struct memory *memory = made_memory(made);
+	struct memory *memory = made_memory(guest.made);
 	struct recording_reader *reader;
 	size_t size_bytes, all = 0, pages = 0;
 	const void *record;
 
-	made_put(made, root, DATA, "0123456789", 10);
+	put(DATA, "0123456789", 10);
 	recording_writer_watch(writer, memory);
 	for (uint64_t i = 0; i < 100; i++) {
-		made_put_u64(made, root, DATA + 0x800, i / 2);
+		put_u64(DATA + 0x800, i / 2);
 		word_at(memory, DATA + 0x800);
 		record_sample(writer, i + 1);
 	}
@@ -351,13 +371,13 @@ static size_t page_bytes(void)
 static void test_unread_changes(void)
 {
 	struct recording_writer *writer = record_begin();
-	struct memory *memory = made_memory(made);
+	struct memory *memory = made_memory(guest.made);
 	char page[GUEST_PAGE_SIZE];
 
 	recording_writer_watch(writer, memory);
 	for (int i = 1; i <= 100; i++) {
 		memset(page, i, sizeof(page));
-		made_put(made, root, DATA, page, sizeof(page));
+		put(DATA, page, sizeof(page));
 		check(word_at(memory, DATA + 0x800) == 0x0101010101010101ULL * (unsigned)i, "%d",
 		      i);
 		record_sample(writer, (uint64_t)i);
@@ -372,19 +392,19 @@ static void test_unread_changes(void)
 static void test_late_use(void)
 {
 	struct recording_writer *writer = record_begin();
-	struct memory *memory = made_memory(made);
+	struct memory *memory = made_memory(guest.made);
 	uint64_t value = 0;
 	struct play play;
 
-	made_put_u64(made, root, DATA, 1);
+	put_u64(DATA, 1);
 	recording_writer_watch(writer, memory);
 	word_at(memory, DATA);
 	record_sample(writer, 1);
-	made_put_u64(made, root, DATA + 0x800, 2);
+	put_u64(DATA + 0x800, 2);
 	word_at(memory, DATA); /* a new copy, of which another line will be read */
 	record_sample(writer, 2);
-	made_put_u64(made, root, DATA + 0x800, 3);
-	check(memory_read_u64(memory, root, DATA + 0x800, &value) && value == 2,
+	put_u64(DATA + 0x800, 3);
+	check(memory_read_u64(memory, guest.root, DATA + 0x800, &value) && value == 2,
 	      "a copied page in the run: as it was when it was copied");
 	record_sample(writer, 3);
 	check_u64(word_at(memory, DATA + 0x800), 3,
@@ -398,7 +418,7 @@ static void test_late_use(void)
 	play_next(&play);
 	word_at(play.memory, DATA);
 	play_next(&play);
-	check(memory_read_u64(play.memory, root, DATA + 0x800, &value) && value == 2,
+	check(memory_read_u64(play.memory, guest.root, DATA + 0x800, &value) && value == 2,
 	      "the replay reads what the run read: %d", (int)value);
 	play_next(&play);
 	check_u64(word_at(play.memory, DATA + 0x800), 3,
@@ -417,7 +437,7 @@ static void test_late_use(void)
 static void take_steps(unsigned seed, struct recording_writer *writer, struct play *play,
 		       uint64_t *results)
 {
-	struct memory *memory = writer ? made_memory(made) : play->memory;
+	struct memory *memory = writer ? made_memory(guest.made) : play->memory;
 	char pages[2 * GUEST_PAGE_SIZE];
 
 	for (unsigned i = 0; i < RANDOM_STEPS; i++) {
@@ -427,12 +447,12 @@ static void take_steps(unsigned seed, struct recording_writer *writer, struct pl
 			      (unsigned)rand_r(&seed) % 12 * 32;
 
 		if (what < 8 && writer)
-			made_put_u64(made, root, at, i);
+			put_u64(at, i);
 		else if (what >= 8 && what < 16)
-			memory_read_u64(memory, root, at, &results[i]);
+			memory_read_u64(memory, guest.root, at, &results[i]);
 		else if (what == 16)
 			memory_refresh(memory);
-		else if (what == 17 && memory_read_pages(memory, root, DATA, pages, 2) == 2)
+		else if (what == 17 && memory_read_pages(memory, guest.root, DATA, pages, 2) == 2)
 			memcpy(&results[i], pages + (at & 0xfff), sizeof(uint64_t));
 		else if (what >= 18 && writer)
 			record_sample(writer, i + 1);
@@ -449,8 +469,8 @@ static void test_random(unsigned seed)
 	unsigned wrong = 0, read = 0;
 	struct play play;
 
-	made_map(made, root, DATA, RANDOM_PAGES * GUEST_PAGE_SIZE, MADE_WRITE);
-	recording_writer_watch(writer, made_memory(made));
+	made_map(guest.made, guest.root, DATA, RANDOM_PAGES * GUEST_PAGE_SIZE, MADE_WRITE);
+	recording_writer_watch(writer, made_memory(guest.made));
 	take_steps(seed, writer, NULL, run);
 	record_end(writer);
 	play_begin(&play);
@@ -542,6 +562,8 @@ static void test_hostile(void)
 
 int main(void)
 {
+	char folder[] = "/tmp/xtop-test-recorded-XXXXXX";
+
 	if (!mkdtemp(folder))
 		abort();
 	snprintf(path, sizeof(path), "%s/recording", folder);

@@ -35,7 +35,6 @@
 
 static char folder[] = "/tmp/xtop-fetch-XXXXXX";
 static struct fetch *fetch;
-static int secret = -1; /* a descriptor of ours that the process must not have */
 
 static struct build_id id_of(uint8_t byte)
 {
@@ -272,10 +271,10 @@ static void test_walls(void)
 	const struct fetcher_settings settings = { .find = find_by_force };
 	struct build_id two = id_of(2);
 	struct fetch_progress progress;
+	int secret = memfd_create("secret", 0); /* the process must not have it */
 	int fd;
 
 	by_force_has_landlock = landlock_is_there();
-	secret = memfd_create("secret", 0);
 	must(fetch_start_with(&settings, &fetch));
 	check(wait_for(&two, &fd) == FETCH_NONE, "the process behind walls has made its attempts");
 	fetch_get_progress(fetch, &progress);

@@ -17,12 +17,25 @@
 #include "xtop/base/fault.h"
 #include "xtop/unwind/disassemble.h"
 
-/* A descriptor that xtop has opened itself. */
-static int own;
+/* Descriptors that xtop has opened itself. */
+static struct {
+	int file;
+	int helper; /* a socket. To close it is not enough: another process has a copy (helper_end()). */
+} own;
+static volatile sig_atomic_t raised;
+/* Folders that it may read in the sandbox: --root's, the user's, and $TERMINFO's. */
+static struct {
+	char root[32], home[32], terminals[32];
+	char terminals_at_home[48];
+} folders = {
+	.root = "/tmp/xtop-test-root-XXXXXX",
+	.home = "/tmp/xtop-test-home-XXXXXX",
+	.terminals = "/tmp/xtop-test-terms-XXXXXX",
+};
 
 static int write_own(void)
 {
-	return result(write(own, "x", 1));
+	return result(write(own.file, "x", 1));
 }
 
 static void *add_one(void *number)
@@ -101,15 +114,10 @@ static int copy_stream(void)
 	return fd >= 0 && fdopen(fd, "w") ? DONE : errno;
 }
 
-/* A helper's socket. To close it is not enough: another process has a copy (helper_end()). */
-static int helper_socket;
-
 static int end_helper(void)
 {
-	return result(shutdown(helper_socket, SHUT_RDWR));
+	return result(shutdown(own.helper, SHUT_RDWR));
 }
-
-static volatile sig_atomic_t raised;
 
 static void take_signal(int number)
 {
@@ -166,7 +174,7 @@ static void test_life(void)
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
 		abort();
-	helper_socket = sockets[0];
+	own.helper = sockets[0];
 	check_works(write_own, "write to a descriptor of our own");
 	check_works(start_thread, "start a thread");
 	check_works(use_memory, "allocate memory");
@@ -182,40 +190,37 @@ static void test_life(void)
 	check_works(is_closed, "be another user, and be refused getresuid()");
 }
 
-static char folder[] = "/tmp/xtop-test-sandbox-XXXXXX";
-
 static void make_folder(void)
 {
 	int file;
 
-	if (!mkdtemp(folder) || chmod(folder, 0755))
+	if (!mkdtemp(folders.root) || chmod(folders.root, 0755))
 		abort();
-	fixture.root_folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fixture.root_folder = open(folders.root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	file = openat(fixture.root_folder, "file", O_WRONLY | O_CREAT, 0644);
 	if (file < 0)
 		abort();
 	close(file);
 }
 
-static char home[] = "/tmp/xtop-test-home-XXXXXX", described[] = "/tmp/xtop-test-terms-XXXXXX";
-static char terminfo[sizeof(home) + 16];
-
 /* Both folders are outside of the system's, and of that of --root. */
 static void make_home(void)
 {
-	if (!mkdtemp(home) || !mkdtemp(described) || chmod(home, 0755) || chmod(described, 0755))
+	if (!mkdtemp(folders.home) || !mkdtemp(folders.terminals) || chmod(folders.home, 0755) ||
+	    chmod(folders.terminals, 0755))
 		abort();
-	snprintf(terminfo, sizeof(terminfo), "%s/.terminfo", home);
-	if (mkdir(terminfo, 0755))
+	snprintf(folders.terminals_at_home, sizeof(folders.terminals_at_home), "%s/.terminfo",
+		 folders.home);
+	if (mkdir(folders.terminals_at_home, 0755))
 		abort();
-	setenv("HOME", home, 1);
-	setenv("TERMINFO", described, 1);
+	setenv("HOME", folders.home, 1);
+	setenv("TERMINFO", folders.terminals, 1);
 }
 
 static void remove_folder(void)
 {
 	unlinkat(fixture.root_folder, "file", 0);
-	rmdir(folder);
+	rmdir(folders.root);
 	close(fixture.root_folder);
 	fixture.root_folder = -1;
 }
@@ -224,14 +229,14 @@ int main(void)
 {
 	if (!fixture_begin())
 		return tap_done();
-	own = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	own.file = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	make_folder();
 	make_home();
 	test_arm64_text();
 	with_and_without_landlock(test_life);
-	rmdir(described);
-	rmdir(terminfo);
-	rmdir(home);
+	rmdir(folders.terminals);
+	rmdir(folders.terminals_at_home);
+	rmdir(folders.home);
 	remove_folder();
 	return tap_done();
 }

@@ -38,9 +38,12 @@ static const bool is_sanitized = false;
 #include "tests/support/failing_fork.h"
 #endif
 
-static struct control *control;
-static struct ring *ring;
 static struct starter starter;
+/* What keepers are given. */
+static struct {
+	struct control *control;
+	struct ring *ring;
+} given;
 
 static void run_sampler(struct guest *guest, struct control *of_sampler, struct ring *to_main)
 {
@@ -76,7 +79,7 @@ static const char *start(uint32_t domid, uint32_t *number)
 {
 	const struct starter_order order = order_of(domid);
 
-	return start_with(&order, control_fd(control), ring_fd(ring), number);
+	return start_with(&order, control_fd(given.control), ring_fd(given.ring), number);
 }
 
 static void open_starter(int broker_socket)
@@ -96,14 +99,14 @@ static void test_order(void)
 
 	order.spent = true;
 	order.paused_ns = 7;
-	check_string(start_with(&order, control_fd(control), ring_fd(ring), &number), "",
-		     "a keeper is started");
+	check_string(start_with(&order, control_fd(given.control), ring_fd(given.ring), &number),
+		     "", "a keeper is started");
 	check(number == 0, "the first run is number 0: %u", (unsigned)number);
 	check_string(seen->unpaused, "u-5", "a pause that was left is undone before");
 	check(seen->started_domid == 5 && seen->spent && seen->paused_ns == 7,
 	      "the keeper has its domain, no credit, and the pauses so far");
 	check(seen->has_run && seen->main == getppid(), "it knows its sampler, and main");
-	record = ring_peek(ring, &size);
+	record = ring_peek(given.ring, &size);
 	check(record && size == 8 && memcmp(record, "from far", 8) == 0,
 	      "it has main's ring");
 	check(starter.cpu_ns > 0, "the starter tells its CPU time");
@@ -178,9 +181,9 @@ static void test_failures(void)
 
 	starter_stop(&starter, 2);
 	before = count_held(starter.process.pid);
-	check(*start_with(&order, null, ring_fd(ring), &number) && number == NEVER,
+	check(*start_with(&order, null, ring_fd(given.ring), &number) && number == NEVER,
 	      "no keeper starts without a control block");
-	check(*start_with(&order, control_fd(control), null, &number) && number == NEVER,
+	check(*start_with(&order, control_fd(given.control), null, &number) && number == NEVER,
 	      "no keeper starts without a ring");
 	seen->refuses = true;
 	check_string(start(99, &number), "no keeper", "why no keeper starts is told");
@@ -388,8 +391,8 @@ int main(void)
 	fixture_begin();
 	settings.run = run_sampler;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	must(control_create(&control));
-	must(ring_create(4096, &ring));
+	must(control_create(&given.control));
+	must(ring_create(4096, &given.ring));
 	test_begin();
 	test_runs();
 	test_pauses();
