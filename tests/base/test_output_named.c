@@ -18,8 +18,9 @@
 #include "tests/support/tap.h"
 #include "xtop/base/output.h"
 
-static char folder[] = "/tmp/xtop-named-XXXXXX";
-static char path[64], other[64];
+static struct {
+	char folder[32], file[64], other[64];
+} paths = { .folder = "/tmp/xtop-named-XXXXXX" };
 
 static const char *const endings[] = { ".folded", ".pb.gz", NULL };
 
@@ -88,19 +89,19 @@ static void test_names(void)
 
 static void make_link(void)
 {
-	if (unlink(path) || symlink(other, path))
+	if (unlink(paths.file) || symlink(paths.other, paths.file))
 		abort();
 }
 
 static void make_fifo(void)
 {
-	if (unlink(path) || mkfifo(path, 0600))
+	if (unlink(paths.file) || mkfifo(paths.file, 0600))
 		abort();
 }
 
 static void make_device(void)
 {
-	if (unlink(path) || symlink("/dev/null", path))
+	if (unlink(paths.file) || symlink("/dev/null", paths.file))
 		abort();
 }
 
@@ -109,18 +110,18 @@ static void test_exchanged(void (*by)(void), const char *what)
 {
 	bool exists;
 
-	put(path, "");
+	put(paths.file, "");
 	exchange = by;
 	alarm(5); /* an open that waits ends the test */
-	check(*opened(path, true, &exists), "a file that becomes %s is not opened", what);
+	check(*opened(paths.file, true, &exists), "a file that becomes %s is not opened", what);
 	alarm(0);
-	unlink(path);
+	unlink(paths.file);
 }
 
 static void read_fifo(void)
 {
 	make_fifo();
-	if (open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) < 0)
+	if (open(paths.file, O_RDONLY | O_NONBLOCK | O_CLOEXEC) < 0)
 		abort();
 }
 
@@ -128,25 +129,25 @@ static void test_replace(void)
 {
 	bool exists;
 
-	put(path, "");
-	check(!*opened(path, true, &exists), "a file of this user is replaced");
-	if (link(path, other))
+	put(paths.file, "");
+	check(!*opened(paths.file, true, &exists), "a file of this user is replaced");
+	if (link(paths.file, paths.other))
 		abort();
-	check(strstr(opened(path, true, &exists), path) != NULL,
+	check(strstr(opened(paths.file, true, &exists), paths.file) != NULL,
 	      "a file with another name is not replaced, and the error names it");
-	unlink(other);
+	unlink(paths.other);
 	if (geteuid() == 0) {
-		if (chown(path, 65534, 65534))
+		if (chown(paths.file, 65534, 65534))
 			abort();
-		check(*opened(path, true, &exists), "another user's file is not replaced");
+		check(*opened(paths.file, true, &exists), "another user's file is not replaced");
 	}
-	unlink(path);
-	put(other, "");
+	unlink(paths.file);
+	put(paths.other, "");
 	test_exchanged(make_link, "a link");
 	test_exchanged(make_device, "a link to a device");
 	test_exchanged(make_fifo, "a FIFO");
 	test_exchanged(read_fifo, "a FIFO with a reader");
-	unlink(other);
+	unlink(paths.other);
 }
 
 /* --- removal ---------------------------------------------------------------------------------- */
@@ -166,61 +167,61 @@ static void test_remove_others(void)
 {
 	struct stat status;
 
-	put(path, "");
-	if (stat(path, &status))
+	put(paths.file, "");
+	if (stat(paths.file, &status))
 		abort();
-	output_remove_named(path, &(struct output_id){ status.st_dev, status.st_ino + 1 });
-	check(there(path), "a file stays that is not the one that was made");
-	output_remove_named(path, &(struct output_id){ status.st_dev + 1, status.st_ino });
-	check(there(path), "a file of another file system stays");
-	unlink(path);
+	output_remove_named(paths.file, &(struct output_id){ status.st_dev, status.st_ino + 1 });
+	check(there(paths.file), "a file stays that is not the one that was made");
+	output_remove_named(paths.file, &(struct output_id){ status.st_dev + 1, status.st_ino });
+	check(there(paths.file), "a file of another file system stays");
+	unlink(paths.file);
 }
 
 static void test_remove(void)
 {
 	char hidden[64];
 
-	put(path, "");
-	remove_as_made(path);
-	check(!there(path), "an empty file is removed");
-	put(path, "x");
-	remove_as_made(path);
-	check(there(path), "a file with content stays");
-	put(path, "");
-	if (link(path, other))
+	put(paths.file, "");
+	remove_as_made(paths.file);
+	check(!there(paths.file), "an empty file is removed");
+	put(paths.file, "x");
+	remove_as_made(paths.file);
+	check(there(paths.file), "a file with content stays");
+	put(paths.file, "");
+	if (link(paths.file, paths.other))
 		abort();
-	remove_as_made(path);
-	check(there(path), "a file with another name stays");
-	unlink(other);
+	remove_as_made(paths.file);
+	check(there(paths.file), "a file with another name stays");
+	unlink(paths.other);
 	make_fifo();
-	remove_as_made(path);
-	check(there(path), "a FIFO stays");
-	unlink(path);
-	snprintf(hidden, sizeof(hidden), "%s/.hidden", folder);
+	remove_as_made(paths.file);
+	check(there(paths.file), "a FIFO stays");
+	unlink(paths.file);
+	snprintf(hidden, sizeof(hidden), "%s/.hidden", paths.folder);
 	put(hidden, "");
 	remove_as_made(hidden);
 	check(there(hidden), "a hidden file stays");
 	unlink(hidden);
 	if (geteuid() == 0) {
-		put(path, "");
-		if (chown(path, 65534, 65534))
+		put(paths.file, "");
+		if (chown(paths.file, 65534, 65534))
 			abort();
-		remove_as_made(path);
-		check(there(path), "another user's file stays");
-		unlink(path);
+		remove_as_made(paths.file);
+		check(there(paths.file), "another user's file stays");
+		unlink(paths.file);
 	}
 }
 
 int main(void)
 {
-	if (!mkdtemp(folder))
+	if (!mkdtemp(paths.folder))
 		abort();
-	snprintf(path, sizeof(path), "%s/a.folded", folder);
-	snprintf(other, sizeof(other), "%s/b.folded", folder);
+	snprintf(paths.file, sizeof(paths.file), "%s/a.folded", paths.folder);
+	snprintf(paths.other, sizeof(paths.other), "%s/b.folded", paths.folder);
 	test_names();
 	test_replace();
 	test_remove();
 	test_remove_others();
-	rmdir(folder);
+	rmdir(paths.folder);
 	return tap_done();
 }

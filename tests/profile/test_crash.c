@@ -19,8 +19,10 @@
 #define TEXT  0xffffffff81000000ULL
 #define STACK 0xffffc90000003000ULL
 
-static struct space *kernel;
-static struct symbols *symbols; /* symbols of no file */
+static struct {
+	struct space *kernel;
+	struct symbols *symbols; /* symbols of no file */
+} guest;
 
 /* What the system tells. */
 static struct {
@@ -61,7 +63,7 @@ struct memory *os_get_memory(const struct os *os)
 const struct space *os_get_kernel(const struct os *os)
 {
 	(void)os;
-	return kernel;
+	return guest.kernel;
 }
 
 void os_find_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns,
@@ -145,10 +147,10 @@ static void make_kernel(void)
 	must(symtab_create(&module->symtab));
 	add_symbol(module, TEXT + 0x10000, "ext4_sync_fs");
 	must(symtab_seal(module->symtab));
-	must(space_create(&kernel));
-	must(space_add(kernel, &(struct mapping){
+	must(space_create(&guest.kernel));
+	must(space_add(guest.kernel, &(struct mapping){
 				       .start = TEXT, .end = TEXT + 0x1000, .image = image }));
-	must(space_add(kernel, &(struct mapping){ .start = TEXT + 0x10000,
+	must(space_add(guest.kernel, &(struct mapping){ .start = TEXT + 0x10000,
 						  .end = TEXT + 0x11000,
 						  .image = module }));
 	image_unref(image);
@@ -181,7 +183,7 @@ static void make_sample(uint64_t rip, uint64_t caller, uint64_t outer)
 static struct crash_report *make(void)
 {
 	const struct crash_settings settings = { .os = (struct os *)&made,
-						 .symbols = symbols,
+						 .symbols = guest.symbols,
 						 .how = UNWIND_FP };
 	struct crash_report *crash;
 
@@ -325,12 +327,12 @@ static void test_full(void)
 int main(void)
 {
 	make_kernel();
-	must(symbols_create(&symbols));
+	must(symbols_create(&guest.symbols));
 	test_log();
 	test_vcpus();
 	test_tasks();
 	test_full();
-	symbols_destroy(symbols);
-	space_destroy(kernel);
+	symbols_destroy(guest.symbols);
+	space_destroy(guest.kernel);
 	return tap_done();
 }

@@ -14,9 +14,11 @@
 
 #define MS 1000000ULL
 
-static struct frames *frames;
-static struct profile *profile;
-static struct history *history;
+static struct {
+	struct frames *frames;
+	struct profile *profile;
+	struct history *history;
+} kept;
 static struct {
 	uint32_t alpha, beta, gamma;
 } ids;
@@ -53,11 +55,11 @@ static void add(unsigned seconds, struct exits_table *table)
 {
 	struct snapshot *snapshot;
 
-	stacks_add(profile, frames, seconds * SECOND, "main;read 1");
-	must(profile_copy(profile, seconds * SECOND, &snapshot));
+	stacks_add(kept.profile, kept.frames, seconds * SECOND, "main;read 1");
+	must(profile_copy(kept.profile, seconds * SECOND, &snapshot));
 	snapshot->sequence = seconds;
 	snapshot->run->exits = table;
-	history_add(history, snapshot);
+	history_add(kept.history, snapshot);
 	snapshot_destroy(snapshot);
 }
 
@@ -65,7 +67,7 @@ static struct snapshot *range(size_t first, size_t last)
 {
 	struct snapshot *snapshot;
 
-	must(history_get_range(history, first, last, &snapshot));
+	must(history_get_range(kept.history, first, last, &snapshot));
 	return snapshot;
 }
 
@@ -89,14 +91,14 @@ static uint64_t cause_count(const struct exits_table *table, uint32_t frame)
 
 static void begin(void)
 {
-	must(history_create(&history));
-	must(profile_create(4096, 0, frames, &profile));
+	must(history_create(&kept.history));
+	must(profile_create(4096, 0, kept.frames, &kept.profile));
 }
 
 static void end(void)
 {
-	history_destroy(history);
-	profile_destroy(profile);
+	history_destroy(kept.history);
+	profile_destroy(kept.profile);
 }
 
 /* --- moments ---------------------------------------------------------------------------------- */
@@ -128,11 +130,11 @@ static void test_moments(void)
 
 	begin();
 	add(1, NULL);
-	before = history_memory_bytes(history);
+	before = history_memory_bytes(kept.history);
 	add(2, many_exits());
-	check(history_memory_bytes(history) > before + sizeof(*exits),
+	check(history_memory_bytes(kept.history) > before + sizeof(*exits),
 	      "a history counts the memory of its exits");
-	must(history_get(history, 1, &back));
+	must(history_get(kept.history, 1, &back));
 	exits = back->run->exits;
 	check(exits && exits->span_ns == 2e9 && exits->n_rows == HISTORY_EXITS &&
 		      exits->rows[HISTORY_EXITS - 1].total.count == 1001 - HISTORY_EXITS,
@@ -143,7 +145,7 @@ static void test_moments(void)
 		      exits->causes[HISTORY_EXIT_CAUSES + 1].row == 2,
 	      "each reason of a moment has its functions");
 	snapshot_destroy(back);
-	must(history_get(history, 0, &back));
+	must(history_get(kept.history, 0, &back));
 	check(!back->run->exits, "a moment from before the trace has no exits");
 	snapshot_destroy(back);
 	end();
@@ -385,18 +387,18 @@ static void test_xen_rows(void)
 	double sum = 0, most = 0;
 
 	must(history_create(&moments));
-	must(profile_create(4096, 0, frames, &own));
-	stacks_add(own, frames, SECOND, "read 100");
-	stacks_add(own, frames, SECOND, "read;xen 10");
+	must(profile_create(4096, 0, kept.frames, &own));
+	stacks_add(own, kept.frames, SECOND, "read 100");
+	stacks_add(own, kept.frames, SECOND, "read;xen 10");
 	for (unsigned i = 1; i <= 2; i++) {
 		if (i == 2)
-			stacks_add(own, frames, 2 * SECOND, "write 10");
+			stacks_add(own, kept.frames, 2 * SECOND, "write 10");
 		must(profile_copy(own, i * SECOND, &snapshot));
 		snapshot->sequence = i;
 		snapshot->run->exits = exits_table_create(1, 0, 0);
 		snapshot->run->exits->xen_ticks = 10;
 		for (size_t j = 0; i == 2 && j < snapshot->n_nodes; j++)
-			if (snapshot->nodes[j].frame == stacks_frame(frames, "read"))
+			if (snapshot->nodes[j].frame == stacks_frame(kept.frames, "read"))
 				move_to_xen(&snapshot->nodes[j], 2);
 		history_add(moments, snapshot);
 		snapshot_destroy(snapshot);
@@ -404,7 +406,7 @@ static void test_xen_rows(void)
 	must(history_get_range(moments, 0, 1, &snapshot));
 	for (size_t i = 0; i < snapshot->n_nodes; i++) {
 		sum += snapshot->nodes[i].self_ticks;
-		if (snapshot->nodes[i].frame != stacks_frame(frames, "write"))
+		if (snapshot->nodes[i].frame != stacks_frame(kept.frames, "write"))
 			most = fmax(most, snapshot->nodes[i].self_ticks);
 	}
 	check(fabs(sum - 10) < 1e-3, "a range has the samples of its time: %g", sum);
@@ -416,10 +418,10 @@ static void test_xen_rows(void)
 
 int main(void)
 {
-	must(frames_create(NULL, &frames));
-	ids.alpha = frames_intern(frames, FRAME_KIND_KERNEL, "alpha", "tiny", 1);
-	ids.beta = frames_intern(frames, FRAME_KIND_KERNEL, "beta", "tiny", 2);
-	ids.gamma = frames_intern(frames, FRAME_KIND_KERNEL, "gamma", "tiny", 3);
+	must(frames_create(NULL, &kept.frames));
+	ids.alpha = frames_intern(kept.frames, FRAME_KIND_KERNEL, "alpha", "tiny", 1);
+	ids.beta = frames_intern(kept.frames, FRAME_KIND_KERNEL, "beta", "tiny", 2);
+	ids.gamma = frames_intern(kept.frames, FRAME_KIND_KERNEL, "gamma", "tiny", 3);
 	test_moments();
 	test_sums();
 	test_renamed();
@@ -427,6 +429,6 @@ int main(void)
 	test_wakes();
 	test_export();
 	test_xen_rows();
-	frames_destroy(frames);
+	frames_destroy(kept.frames);
 	return tap_done();
 }

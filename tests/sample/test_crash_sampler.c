@@ -35,47 +35,52 @@ struct taken {
 	} vcpus[N_VCPUS];
 };
 
-static struct memory_guest *memory;
-static struct control *control;
-static struct ring *ring;
+static struct {
+	struct memory_guest *memory;
+	struct control *control;
+	struct ring *ring;
+	unsigned offline; /* bit i: stop() refuses vCPU i as one that was never started */
+	/* The guest's own. */
+	bool (*stop)(void *context, uint64_t begin_ns, struct guest_vcpu *vcpus, unsigned n);
+} guest;
 /* What the resolver does and has seen. */
 static struct resolver {
 	struct taken taken[MAX_TAKEN];
 	unsigned n_taken;
 	bool quits; /* before the second sample */
 } resolver;
-static unsigned offline; /* bit i: stop() refuses vCPU i as one that was never started */
 
 static void begin(void)
 {
-	memory = memory_guest_create(N_VCPUS);
+	guest.memory = memory_guest_create(N_VCPUS);
 	for (unsigned i = 0; i < N_VCPUS; i++) {
 		for (unsigned page = 0; page < STACK_PAGES; page++) {
 			uint64_t frame = STACK_FRAME + i * STACK_PAGES + page;
-			uint64_t *words = memory_guest_page(memory, frame);
+			uint64_t *words = memory_guest_page(guest.memory, frame);
 
 			for (unsigned k = 0; k < 512; k++)
 				words[k] = 100 * i + page;
-			memory_guest_map(memory, memory->regs[i].cr3,
+			memory_guest_map(guest.memory, guest.memory->regs[i].cr3,
 					 STACK + i * STACK_STEP + page * GUEST_PAGE_SIZE, frame);
 		}
-		memory->regs[i].rsp = STACK + i * STACK_STEP + 0x800;
-		memory->regs[i].rip = 0xffffffff81000000 + i;
+		guest.memory->regs[i].rsp = STACK + i * STACK_STEP + 0x800;
+		guest.memory->regs[i].rip = 0xffffffff81000000 + i;
 	}
-	must(control_create(&control));
-	must(ring_create(sampler_ring_bytes(N_VCPUS, RATE_MIN_HZ), &ring));
+	must(control_create(&guest.control));
+	must(ring_create(sampler_ring_bytes(N_VCPUS, RATE_MIN_HZ), &guest.ring));
 	resolver = (struct resolver){ .n_taken = 0 };
-	offline = 0;
+	guest.offline = 0;
 }
 
 static void end(void)
 {
-	check(memory->stops == memory->releases && !memory->stopped && !memory->misuses,
-	      "%u stops, %u releases", memory->stops, memory->releases);
-	check(memory->maps == memory->unmaps, "no page stays mapped");
-	ring_destroy(ring);
-	control_destroy(control);
-	memory_guest_destroy(memory);
+	check(guest.memory->stops == guest.memory->releases && !guest.memory->stopped &&
+		      !guest.memory->misuses,
+	      "%u stops, %u releases", guest.memory->stops, guest.memory->releases);
+	check(guest.memory->maps == guest.memory->unmaps, "no page stays mapped");
+	ring_destroy(guest.ring);
+	control_destroy(guest.control);
+	memory_guest_destroy(guest.memory);
 }
 
 static void keep(const struct sample *sample)
@@ -110,50 +115,48 @@ static void *resolve(void *unused)
 	(void)unused;
 	while (counts.state <= SAMPLER_GUEST_PAUSED && resolver.n_taken < 2) {
 		nanosleep(&nap, NULL);
-		control_get_counts(control, &counts);
-		record = ring_peek(ring, &size_bytes);
+		control_get_counts(guest.control, &counts);
+		record = ring_peek(guest.ring, &size_bytes);
 		if (!record)
 			continue;
 		check(sample_check(record, size_bytes), "sample %u is whole", resolver.n_taken + 1);
 		keep(record);
 		for (unsigned i = 0; i < N_VCPUS; i++)
-			control_set_stack_top(control, memory->regs[i].cr3, memory->regs[i].rsp,
-					      STACK + i * STACK_STEP +
-						      STACK_PAGES * GUEST_PAGE_SIZE);
+			control_set_stack_top(
+				guest.control, guest.memory->regs[i].cr3, guest.memory->regs[i].rsp,
+				STACK + i * STACK_STEP + STACK_PAGES * GUEST_PAGE_SIZE);
 		if (resolver.quits)
-			control_quit(control);
-		ring_release(ring);
+			control_quit(guest.control);
+		ring_release(guest.ring);
 		if (resolver.quits)
 			return NULL;
 	}
-	control_quit(control);
+	control_quit(guest.control);
 	return NULL;
 }
-
-static bool (*real_stop)(void *context, uint64_t begin_ns, struct guest_vcpu *vcpus, unsigned n);
 
 /* As Xen: one vCPU that has no registers, and the whole stop fails. */
 static bool stop_some(void *context, uint64_t begin_ns, struct guest_vcpu *vcpus, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
-		if (offline >> vcpus[i].number & 1)
+		if (guest.offline >> vcpus[i].number & 1)
 			return false;
-	return real_stop(context, begin_ns, vcpus, n);
+	return guest.stop(context, begin_ns, vcpus, n);
 }
 
 static struct sampler_counts run(void)
 {
-	struct guest_ops ops = *memory->guest.ops;
+	struct guest_ops ops = *guest.memory->guest.ops;
 	struct sampler_counts counts;
 	pthread_t thread;
 
-	real_stop = ops.stop;
+	guest.stop = ops.stop;
 	ops.stop = stop_some;
-	memory->guest.ops = &ops;
+	guest.memory->guest.ops = &ops;
 	pthread_create(&thread, NULL, resolve, NULL);
-	crash_sampler_run(&memory->guest, control, ring);
+	crash_sampler_run(&guest.memory->guest, guest.control, guest.ring);
 	pthread_join(thread, NULL);
-	control_get_counts(control, &counts);
+	control_get_counts(guest.control, &counts);
 	return counts;
 }
 
@@ -179,9 +182,9 @@ static void test_running(void)
 	struct sampler_counts counts;
 
 	begin();
-	memory->look.states[1] = VCPU_BLOCKED;
-	memory->look.states[2] = VCPU_OFFLINE;
-	memory->user[0] = true;
+	guest.memory->look.states[1] = VCPU_BLOCKED;
+	guest.memory->look.states[2] = VCPU_OFFLINE;
+	guest.memory->user[0] = true;
 	counts = run();
 	check(counts.state == SAMPLER_ENDED && resolver.n_taken == 2,
 	      "a guest that runs gives two samples");
@@ -191,9 +194,9 @@ static void test_running(void)
 	      "the second sample has all stacks, also that of a blocked vCPU");
 	check(resolver.taken[1].vcpus[0].user && !resolver.taken[1].vcpus[1].user,
 	      "both samples tell which vCPUs ran user code");
-	check(counts.stops == memory->stops && counts.stops <= 12 && counts.stopped_ns > 0,
+	check(counts.stops == guest.memory->stops && counts.stops <= 12 && counts.stopped_ns > 0,
 	      "%llu stops, all counted", (unsigned long long)counts.stops);
-	check(!memory->refused_stops, "a vCPU that is offline is not asked for registers");
+	check(!guest.memory->refused_stops, "a vCPU that is offline is not asked for registers");
 	end();
 }
 
@@ -202,11 +205,11 @@ static void test_crashed(void)
 	struct sampler_counts counts;
 
 	begin();
-	memory->look.life = GUEST_GONE;
-	memory->look.end = GUEST_END_CRASH;
+	guest.memory->look.life = GUEST_GONE;
+	guest.memory->look.end = GUEST_END_CRASH;
 	for (unsigned i = 0; i < N_VCPUS; i++)
-		memory->look.states[i] = VCPU_OFFLINE;
-	offline = 1 << 2;
+		guest.memory->look.states[i] = VCPU_OFFLINE;
+	guest.offline = 1 << 2;
 	counts = run();
 	check(counts.state == SAMPLER_ENDED && resolver.n_taken == 2,
 	      "a guest that has crashed gives two samples");
@@ -219,7 +222,7 @@ static void test_crashed(void)
 static void test_missing(void)
 {
 	begin();
-	*memory_guest_entry(memory, memory->regs[0].cr3, 4, 1,
+	*memory_guest_entry(guest.memory, guest.memory->regs[0].cr3, 4, 1,
 			    STACK + 2 * GUEST_PAGE_SIZE) = 0;
 	run();
 	check(resolver.n_taken == 2 && resolver.taken[1].vcpus[0].stack_cut == CUT_NOT_PRESENT &&
@@ -234,26 +237,26 @@ static void fails(const char *what, const char *word)
 	struct sampler_counts counts = run();
 
 	check(counts.state == SAMPLER_FAILED && !resolver.n_taken &&
-		      strstr(control_get_message(control), word),
-	      "%s: %s", what, control_get_message(control));
+		      strstr(control_get_message(guest.control), word),
+	      "%s: %s", what, control_get_message(guest.control));
 	end();
 }
 
 static void test_failures(void)
 {
 	begin();
-	memory->look.life = GUEST_GONE;
-	memory->look.end = GUEST_END_UNKNOWN;
+	guest.memory->look.life = GUEST_GONE;
+	guest.memory->look.end = GUEST_END_UNKNOWN;
 	fails("destroyed", "preserve");
 	begin();
-	memory->refuse_look = true;
+	guest.memory->refuse_look = true;
 	fails("Xen does not answer", "gone");
 	begin();
-	memory->refuse_stop = true;
+	guest.memory->refuse_stop = true;
 	fails("no stop", "registers");
 	begin();
 	for (unsigned i = 0; i < N_VCPUS; i++)
-		memory->look.states[i] = VCPU_OFFLINE;
+		guest.memory->look.states[i] = VCPU_OFFLINE;
 	fails("all offline, and it runs", "no vCPU");
 	begin();
 	resolver.quits = true;

@@ -24,8 +24,9 @@
 #include "xtop/base/output.h"
 
 /* A folder of the test's, the result that the command line names, and a file that it does not. */
-static char folder[] = "/tmp/xtop-test-XXXXXX";
-static char output[64], others[64];
+static struct {
+	char folder[32], output[64], others[64];
+} paths = { .folder = "/tmp/xtop-test-XXXXXX" };
 
 /* A file server on which an open waits; shared with those that open. */
 static struct {
@@ -86,24 +87,24 @@ static void move(const char *from, const char *to)
 /* The owner of the folder replaces it by a link to a folder into which the file is moved. */
 static void test_folder_moved(int fd)
 {
-	const char *name = strrchr(output, '/') + 1;
+	const char *name = strrchr(paths.output, '/') + 1;
 	char moved[64], bait[64], path[128];
 
-	snprintf(moved, sizeof(moved), "%s-moved", folder);
-	snprintf(bait, sizeof(bait), "%s-bait", folder);
+	snprintf(moved, sizeof(moved), "%s-moved", paths.folder);
+	snprintf(bait, sizeof(bait), "%s-bait", paths.folder);
 	snprintf(path, sizeof(path), "%s/%s", moved, name);
-	move(folder, moved);
-	if (mkdir(bait, 0700) || symlink(bait, folder))
+	move(paths.folder, moved);
+	if (mkdir(bait, 0700) || symlink(bait, paths.folder))
 		abort();
-	move(path, output);
-	broker_opener.remove(output, fd);
-	check(there(output), "a result behind a link stays");
-	move(output, path);
-	broker_opener.remove(output, fd);
+	move(path, paths.output);
+	broker_opener.remove(paths.output, fd);
+	check(there(paths.output), "a result behind a link stays");
+	move(paths.output, path);
+	broker_opener.remove(paths.output, fd);
 	check(!there(path), "the result in the folder that was moved is removed");
-	if (unlink(folder) || rmdir(bait))
+	if (unlink(paths.folder) || rmdir(bait))
 		abort();
-	move(moved, folder);
+	move(moved, paths.folder);
 }
 
 /* The user moves the result away, and OUTPUT is another file or a link to it. */
@@ -111,51 +112,52 @@ static void test_exchanged(int fd)
 {
 	char moved[80];
 
-	snprintf(moved, sizeof(moved), "%s-moved", output);
-	move(output, moved);
-	put(output, "");
-	broker_opener.remove(output, fd);
-	check(there(output), "an empty file that was put where the result was stays");
-	unlink(output);
-	if (symlink(moved, output))
+	snprintf(moved, sizeof(moved), "%s-moved", paths.output);
+	move(paths.output, moved);
+	put(paths.output, "");
+	broker_opener.remove(paths.output, fd);
+	check(there(paths.output), "an empty file that was put where the result was stays");
+	unlink(paths.output);
+	if (symlink(moved, paths.output))
 		abort();
-	broker_opener.remove(output, fd);
-	check(there(output) && there(moved), "a symlink stays");
-	move(moved, output);
+	broker_opener.remove(paths.output, fd);
+	check(there(paths.output) && there(moved), "a symlink stays");
+	move(moved, paths.output);
 }
 
 static void test_remove(void)
 {
-	int fd = make(output), other = make(others), reader = open(output, O_RDONLY | O_CLOEXEC);
+	int fd = make(paths.output), other = make(paths.others);
+	int reader = open(paths.output, O_RDONLY | O_CLOEXEC);
 
-	broker_opener.remove(others, other);
-	check(there(others), "a file that the command line does not name stays");
-	broker_opener.remove(output, other);
-	check(there(output), "a result stays that is not the file that main has open");
-	broker_opener.remove(output, reader);
-	check(there(output), "a result stays that main has open to read");
-	unlink(others);
+	broker_opener.remove(paths.others, other);
+	check(there(paths.others), "a file that the command line does not name stays");
+	broker_opener.remove(paths.output, other);
+	check(there(paths.output), "a result stays that is not the file that main has open");
+	broker_opener.remove(paths.output, reader);
+	check(there(paths.output), "a result stays that main has open to read");
+	unlink(paths.others);
 	if (write(fd, "something", 9) != 9)
 		abort();
-	broker_opener.remove(output, fd);
-	check(there(output), "a file that is not empty stays");
-	if (ftruncate(fd, 0) || link(output, others))
+	broker_opener.remove(paths.output, fd);
+	check(there(paths.output), "a file that is not empty stays");
+	if (ftruncate(fd, 0) || link(paths.output, paths.others))
 		abort();
-	broker_opener.remove(output, fd);
-	check(there(output), "a hard link stays");
-	unlink(others);
+	broker_opener.remove(paths.output, fd);
+	check(there(paths.output), "a hard link stays");
+	unlink(paths.others);
 	if (geteuid() == 0 && fchown(fd, 65534, 65534) == 0) {
-		broker_opener.remove(output, fd);
-		check(there(output), "another user's file stays");
+		broker_opener.remove(paths.output, fd);
+		check(there(paths.output), "another user's file stays");
 		if (fchown(fd, 0, 0))
 			abort();
 	}
 	test_exchanged(fd);
 	test_folder_moved(fd);
 	close(fd);
-	fd = make(output);
-	broker_opener.remove(output, fd);
-	check(!there(output), "an empty result is removed");
+	fd = make(paths.output);
+	broker_opener.remove(paths.output, fd);
+	check(!there(paths.output), "an empty result is removed");
 	close(fd);
 	close(other);
 	close(reader);
@@ -164,9 +166,9 @@ static void test_remove(void)
 /* The user for whom root runs xtop may write there. */
 static void make_users_folder(char *users, size_t capacity)
 {
-	snprintf(users, capacity, "%s/users", folder);
+	snprintf(users, capacity, "%s/users", paths.folder);
 	if (mkdir(users, 0700) || (geteuid() == 0 && chown(users, 65534, 65534)) ||
-	    chmod(folder, 0755))
+	    chmod(paths.folder, 0755))
 		abort();
 }
 
@@ -321,11 +323,11 @@ int main(void)
 		      -1, 0);
 	if (server == MAP_FAILED)
 		abort();
-	if (!mkdtemp(folder))
+	if (!mkdtemp(paths.folder))
 		abort();
-	snprintf(output, sizeof(output), "%s/output", folder);
-	snprintf(others, sizeof(others), "%s/others", folder);
-	settings.files[1] = output;
+	snprintf(paths.output, sizeof(paths.output), "%s/output", paths.folder);
+	snprintf(paths.others, sizeof(paths.others), "%s/others", paths.folder);
+	settings.files[1] = paths.output;
 	settings.has_screen = true;
 	if (broker_start(&settings))
 		abort();
@@ -336,6 +338,6 @@ int main(void)
 	broker_stop();
 	if (server->opener)
 		test_opener_ends();
-	rmdir(folder);
+	rmdir(paths.folder);
 	return tap_done();
 }

@@ -28,8 +28,10 @@
 #define DONE 0
 
 static char folder[] = "/tmp/xtop-landlock-XXXXXX";
-static struct landlock_rights rights;
-static bool is_hidden; /* the kernel is as before 5.13 */
+static struct {
+	struct landlock_rights rights;
+	bool hidden; /* the kernel is as before 5.13 */
+} walls;
 static struct {
 	int tcp_port;
 	struct sockaddr_un abstract;
@@ -48,9 +50,9 @@ static int inside(int (*attempt)(void))
 	int status;
 
 	if (child == 0) {
-		if (is_hidden)
+		if (walls.hidden)
 			hide_landlock();
-		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || landlock_enter(&rights))
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || landlock_enter(&walls.rights))
 			_exit(255);
 		_exit(attempt());
 	}
@@ -138,7 +140,7 @@ static void check_inside(int (*attempt)(void), const char *what, bool works, int
 	int got = inside(attempt);
 
 	check(works ? got == DONE : got == want || (want == EPERM && got == EACCES),
-	      "Landlock %s: a process can%s %s: errno %d", is_hidden ? "is hidden" : "is there",
+	      "Landlock %s: a process can%s %s: errno %d", walls.hidden ? "is hidden" : "is there",
 	      works ? "" : "not", what, got);
 }
 
@@ -148,7 +150,7 @@ static void test_rights(long abi)
 	static const char *const paths[] = { "/usr/share", "/no/such/path" };
 	const int none = -1;
 
-	rights = (struct landlock_rights){
+	walls.rights = (struct landlock_rights){
 		.paths = paths, .n_paths = 2, .folders = &none, .n_folders = 1
 	};
 	check_inside(read_below, "read below the paths", true, 0);
@@ -164,13 +166,13 @@ static void test_rights(long abi)
 	check_inside(connect_to_abstract, "connect to an abstract socket", abi < 6, EPERM);
 	check_inside(signal_parent, "signal its parent", abi < 6, EPERM);
 	check_inside(signal_itself, "signal itself", true, 0);
-	rights.writes = rights.connects = true;
-	rights.folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	walls.rights.writes = walls.rights.connects = true;
+	walls.rights.folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	check_inside(write_below, "write to its folder", true, 0);
 	check_inside(write_elsewhere, "write beside its folder", !abi, EACCES);
 	check_inside(connect_to_port, "connect to a port if it has that right", true, 0);
 	check_inside(listen_at_port, "listen at a port if it connects", abi < 4, EACCES);
-	close(rights.folder);
+	close(walls.rights.folder);
 }
 
 /* How many of N FOLDERS a helper can read that connects. 255: it cannot enter its walls. */
@@ -180,7 +182,7 @@ static int count_read(const char *const *folders, size_t n)
 	int read = 0, status;
 
 	if (child == 0) {
-		if (is_hidden)
+		if (walls.hidden)
 			hide_landlock();
 		if (helper_sandbox_enter(-1, true))
 			_exit(255);
@@ -236,7 +238,7 @@ int main(void)
 		test_rights(abi);
 		test_helper(abi);
 	}
-	is_hidden = true;
+	walls.hidden = true;
 	test_rights(0);
 	test_helper(0);
 	rmdir(folder);

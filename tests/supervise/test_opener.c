@@ -30,9 +30,11 @@
 #include "tests/support/tap.h"
 #include "xtop/export/export.h"
 
-static char folder[] = "/tmp/xtop-opener-XXXXXX";
-static struct opener opener;
-static int sockets[2]; /* main's, the broker's */
+static struct {
+	char folder[32];
+	struct opener opener;
+	int sockets[2]; /* main's, the broker's */
+} fixture = { .folder = "/tmp/xtop-opener-XXXXXX" };
 
 /*
  * Shared: a child for which a file server does not answer, and the child's parent; whether a child has
@@ -94,7 +96,7 @@ static struct broker_request request_for(uint32_t act, const char *name)
 {
 	struct broker_request request = { .question = BROKER_OPEN, .number = act };
 
-	snprintf(request.text, sizeof(request.text), "%s/%s", folder, name);
+	snprintf(request.text, sizeof(request.text), "%s/%s", fixture.folder, name);
 	return request;
 }
 
@@ -103,7 +105,7 @@ static bool starts(uint32_t act, const char *name)
 {
 	const struct broker_request request = request_for(act, name);
 	const pid_t self = getpid();
-	struct xtop_error *error = opener_start(&opener, &request, sockets[1]);
+	struct xtop_error *error = opener_start(&fixture.opener, &request, fixture.sockets[1]);
 
 	if (getpid() != self) {
 		hung->went_on = true;
@@ -127,15 +129,15 @@ static bool all_end(void)
 		bool any = false;
 
 		for (unsigned j = 0; j < OPENER_MAX_CHILDREN; j++)
-			any |= opener.children[j] &&
-			       waitpid(opener.children[j], NULL, WNOHANG) == 0;
+			any |= fixture.opener.children[j] &&
+			       waitpid(fixture.opener.children[j], NULL, WNOHANG) == 0;
 		if (!any)
 			break;
 		nap_ms(1);
 		if (i == 4999)
 			return false;
 	}
-	memset(opener.children, 0, sizeof(opener.children));
+	memset(fixture.opener.children, 0, sizeof(fixture.opener.children));
 	return true;
 }
 
@@ -146,7 +148,7 @@ static bool answers_file(bool *failed)
 	int fds[BROKER_MAX_FDS];
 	size_t n = 0;
 
-	if (!wire_receive(sockets[0], &reply, sizeof(reply), fds, &n))
+	if (!wire_receive(fixture.sockets[0], &reply, sizeof(reply), fds, &n))
 		n = 0;
 	for (size_t i = 0; i < n; i++)
 		close(fds[i]);
@@ -200,7 +202,8 @@ static void make_users_file(const char *path)
 {
 	int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 
-	if (fd < 0 || (geteuid() == 0 && fchown(fd, opener.caller.uid, opener.caller.gid)))
+	if (fd < 0 ||
+	    (geteuid() == 0 && fchown(fd, fixture.opener.caller.uid, fixture.opener.caller.gid)))
 		abort();
 	close(fd);
 }
@@ -270,8 +273,8 @@ static void test_children(void)
 	if (pipe2(ends, O_CLOEXEC))
 		abort();
 	others.fd = ends[0];
-	setsockopt(sockets[1], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
-	setsockopt(sockets[1], SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
+	setsockopt(fixture.sockets[1], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+	setsockopt(fixture.sockets[1], SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
 	for (unsigned i = 0; i < 3 * OPENER_MAX_CHILDREN; i++) {
 		bool started = starts(OPENER_REPLACE, "a.folded");
 
@@ -294,9 +297,10 @@ static void test_children(void)
 static void test_limit(void)
 {
 	check(opens(OPENER_CREATE, "e.folded"), "one more file is made");
-	while (opener.n_files < OPENER_MAX_FILES && opens(OPENER_REPLACE, "a.folded"))
+	while (fixture.opener.n_files < OPENER_MAX_FILES && opens(OPENER_REPLACE, "a.folded"))
 		;
-	check(opener.n_files == OPENER_MAX_FILES, "%u files are opened", opener.n_files);
+	check(fixture.opener.n_files == OPENER_MAX_FILES, "%u files are opened",
+	      fixture.opener.n_files);
 	check(!starts(OPENER_REPLACE, "a.folded"), "no file beyond the limit is opened");
 	check(removes("e.folded") && !there("e.folded"),
 	      "the newest file is removed although the limit is reached");
@@ -307,7 +311,7 @@ static void test_full(void)
 {
 	pid_t pids[OPENER_MAX_CHILDREN], other;
 
-	opener.n_files = 0;
+	fixture.opener.n_files = 0;
 	for (unsigned i = 0; i <= OPENER_MAX_CHILDREN; i++) {
 		other = fork();
 		while (other == 0 && i < OPENER_MAX_CHILDREN)
@@ -315,7 +319,7 @@ static void test_full(void)
 		if (other == 0)
 			_exit(0);
 		if (i < OPENER_MAX_CHILDREN)
-			pids[i] = opener.children[i] = other;
+			pids[i] = fixture.opener.children[i] = other;
 	}
 	nap_ms(50);
 	check(!starts(OPENER_REPLACE, "h.folded"), "there is no child too many");
@@ -329,18 +333,18 @@ static void test_full(void)
 /* Nothing tells whether a file was made. */
 static void test_no_memory(void)
 {
-	struct output_id *memory = opener.made;
+	struct output_id *memory = fixture.opener.made;
 
-	opener.made = MAP_FAILED;
+	fixture.opener.made = MAP_FAILED;
 	check(!starts(OPENER_CREATE, "g.folded") && !starts(OPENER_REMOVE, "g.folded"),
 	      "without shared memory there is no child");
-	opener.made = memory;
+	fixture.opener.made = memory;
 }
 
 /* A child that cannot give up the broker's rights, or have a warden, opens nothing. */
 static void test_no_rights(void)
 {
-	opener.n_files = 0;
+	fixture.opener.n_files = 0;
 	libc.opendir_fails = true;
 	check(fails("f.folded") && !there("f.folded"),
 	      "without a look at descriptors no file is made");
@@ -359,8 +363,8 @@ static void test_no_rights(void)
 /* Main has gone: a child that cannot answer ends. */
 static void test_gone(void)
 {
-	opener.n_files = 0;
-	close(sockets[0]);
+	fixture.opener.n_files = 0;
+	close(fixture.sockets[0]);
 	check(starts(OPENER_CREATE, "c.folded") && all_end(), "without main a child ends");
 }
 
@@ -392,7 +396,7 @@ static void test_hung(bool broker_first)
 	broker = fork();
 	if (broker == 0) {
 		close(ours[0]);
-		sockets[1] = ours[1];
+		fixture.sockets[1] = ours[1];
 		libc.server_answers = false;
 		starts(OPENER_CREATE, "hung.folded");
 		for (;;)
@@ -421,11 +425,12 @@ int main(void)
 	unsetenv("SUDO_UID");
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	hung = mmap(NULL, sizeof(*hung), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (hung == MAP_FAILED || !mkdtemp(folder) ||
-	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
+	if (hung == MAP_FAILED || !mkdtemp(fixture.folder) ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fixture.sockets))
 		abort();
-	opener_init(&opener, export_endings);
-	if (geteuid() == 0 && chown(folder, opener.caller.uid, opener.caller.gid))
+	opener_init(&fixture.opener, export_endings);
+	if (geteuid() == 0 &&
+	    chown(fixture.folder, fixture.opener.caller.uid, fixture.opener.caller.gid))
 		abort();
 	test_remove();
 	test_remove_others();
@@ -445,6 +450,6 @@ int main(void)
 		test_hung(true);
 	}
 	unlink(request_for(0, "c.folded").text);
-	rmdir(folder);
+	rmdir(fixture.folder);
 	return tap_done();
 }

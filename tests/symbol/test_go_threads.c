@@ -38,24 +38,32 @@
 #define CR3         0x5000
 
 static char folder[] = "/tmp/test_go_threads.XXXXXX";
-static pid_t child;
+static struct {
+	pid_t pid;
+	struct control *control;
+	union {
+		struct sample_vcpu vcpu;
+		char bytes[sizeof(struct sample_vcpu) + SAMPLE_STACK_LIMIT_BYTES + 1024];
+	} record;
+	struct {
+		struct code_mapping {
+			uint64_t start, end, bias;
+			struct image *image;
+		} list[32];
+		unsigned n;
+	} mappings;
+} traced;
 static struct tally {
 	unsigned n, whole, of_main, led_to_main, phases[16];
 	unsigned bytes_copied;
 } tally;
-static struct control *control;
-
-static union {
-	struct sample_vcpu vcpu;
-	char bytes[sizeof(struct sample_vcpu) + SAMPLE_STACK_LIMIT_BYTES + 1024];
-} record;
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
 static size_t read_memory(uint64_t address, void *buffer, size_t n)
 {
 	struct iovec to = { buffer, n }, from = { (void *)(uintptr_t)address, n };
-	ssize_t got = process_vm_readv(child, &to, 1, &from, 1, 0);
+	ssize_t got = process_vm_readv(traced.pid, &to, 1, &from, 1, 0);
 
 	return got > 0 ? (size_t)got : 0;
 }
@@ -73,7 +81,7 @@ enum sample_cut traced_read(struct piece_writer *writer, struct memory_root root
 enum sample_cut traced_add(struct piece_writer *writer, enum sample_stack_kind kind,
 			   struct memory_root root, uint64_t address, uint64_t length)
 {
-	struct sample_stack *head = (void *)(record.bytes + record.vcpu.size_bytes);
+	struct sample_stack *head = (void *)(traced.record.bytes + traced.record.vcpu.size_bytes);
 	size_t got = 0;
 
 	(void)root;
@@ -93,8 +101,8 @@ enum sample_cut traced_add(struct piece_writer *writer, enum sample_stack_kind k
 	*head = (struct sample_stack){ .address = address,
 				       .size_bytes = (uint32_t)got,
 				       .kind = kind };
-	record.vcpu.n_stacks++;
-	record.vcpu.size_bytes += (uint32_t)(sizeof(*head) + ((got + 7) & ~7UL));
+	traced.record.vcpu.n_stacks++;
+	traced.record.vcpu.size_bytes += (uint32_t)(sizeof(*head) + ((got + 7) & ~7UL));
 	writer->left_bytes -= got;
 	writer->extents[writer->n].address = address;
 	writer->extents[writer->n++].end = writer->end;
@@ -111,14 +119,6 @@ bool traced_have(const struct piece_writer *writer, uint64_t address)
 }
 
 /* --- code ------------------------------------------------------------------------------------- */
-
-static struct {
-	struct code_mapping {
-		uint64_t start, end, bias;
-		struct image *image;
-	} list[32];
-	unsigned n;
-} mappings;
 
 static size_t read_vdso(void *context, uint64_t offset, void *buffer, size_t n)
 {
@@ -150,13 +150,13 @@ static void read_maps(void)
 	char path[64], line[512], name[256];
 	FILE *maps;
 
-	for (unsigned i = 0; i < mappings.n; i++)
-		image_unref(mappings.list[i].image);
-	mappings.n = 0;
-	snprintf(path, sizeof(path), "/proc/%d/maps", child);
+	for (unsigned i = 0; i < traced.mappings.n; i++)
+		image_unref(traced.mappings.list[i].image);
+	traced.mappings.n = 0;
+	snprintf(path, sizeof(path), "/proc/%d/maps", traced.pid);
 	maps = fopen(path, "r");
-	while (maps && fgets(line, sizeof(line), maps) && mappings.n < 32) {
-		struct code_mapping *mapping = &mappings.list[mappings.n];
+	while (maps && fgets(line, sizeof(line), maps) && traced.mappings.n < 32) {
+		struct code_mapping *mapping = &traced.mappings.list[traced.mappings.n];
 		unsigned long start, end, offset;
 		char rights[8];
 
@@ -166,7 +166,7 @@ static void read_maps(void)
 			continue;
 		*mapping = (struct code_mapping){ .start = start, .end = end };
 		read_image(mapping, offset, name);
-		mappings.n++;
+		traced.mappings.n++;
 	}
 	if (maps)
 		fclose(maps);
@@ -178,12 +178,12 @@ static void find_code(const struct unwind_space *space, uint64_t address, bool t
 	(void)space;
 	(void)tables_needed;
 	*code = (struct unwind_code){ .start = address, .end = address + 1 };
-	for (unsigned i = 0; i < mappings.n; i++)
-		if (address >= mappings.list[i].start && address < mappings.list[i].end)
-			*code = (struct unwind_code){ .start = mappings.list[i].start,
-						      .end = mappings.list[i].end,
-						      .bias = mappings.list[i].bias,
-						      .tables = &mappings.list[i].image->tables,
+	for (unsigned i = 0; i < traced.mappings.n; i++)
+		if (address >= traced.mappings.list[i].start && address < traced.mappings.list[i].end)
+			*code = (struct unwind_code){ .start = traced.mappings.list[i].start,
+						      .end = traced.mappings.list[i].end,
+						      .bias = traced.mappings.list[i].bias,
+						      .tables = &traced.mappings.list[i].image->tables,
 						      .mapped = true,
 						      .possible = true };
 }
@@ -200,11 +200,11 @@ static const char *name_at(uint64_t address)
 {
 	struct symtab_entry entry;
 
-	for (unsigned i = 0; i < mappings.n; i++)
-		if (address >= mappings.list[i].start && address < mappings.list[i].end)
-			return mappings.list[i].image->symtab &&
-					       symtab_find(mappings.list[i].image->symtab,
-							   address - mappings.list[i].bias, &entry)
+	for (unsigned i = 0; i < traced.mappings.n; i++)
+		if (address >= traced.mappings.list[i].start && address < traced.mappings.list[i].end)
+			return traced.mappings.list[i].image->symtab &&
+					       symtab_find(traced.mappings.list[i].image->symtab,
+							   address - traced.mappings.list[i].bias, &entry)
 				       ? entry.name
 				       : "?";
 	return "nowhere";
@@ -218,7 +218,7 @@ static bool is_running(pid_t thread)
 	const char *state;
 	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", child, thread);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", traced.pid, thread);
 	file = fopen(path, "r");
 	if (!file)
 		return false;
@@ -234,7 +234,7 @@ static unsigned list_threads(pid_t *threads)
 	char path[64];
 	DIR *tasks;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", child);
+	snprintf(path, sizeof(path), "/proc/%d/task", traced.pid);
 	tasks = opendir(path);
 	while (tasks && (entry = readdir(tasks)) && n < MAX_THREADS)
 		if (entry->d_name[0] != '.')
@@ -264,13 +264,13 @@ static bool stop_thread(pid_t thread, struct user_regs_struct *regs)
 
 static void copy_stacks(const struct user_regs_struct *regs)
 {
-	struct copier copier = { .control = control };
+	struct copier copier = { .control = traced.control };
 	struct copy copy = { .copier = &copier };
 	struct copied copied = { 0 };
 	enum sample_cut cut;
 
-	record.vcpu = (struct sample_vcpu){
-		.size_bytes = sizeof(record.vcpu),
+	traced.record.vcpu = (struct sample_vcpu){
+		.size_bytes = sizeof(traced.record.vcpu),
 		.state = VCPU_RUNNING,
 		.user = 1,
 		.stack_cut = CUT_LIMIT,
@@ -294,7 +294,7 @@ static void copy_stacks(const struct user_regs_struct *regs)
 			  .fs_base = regs->fs_base,
 			  .cr3 = CR3 },
 	};
-	copy.regs = &record.vcpu.regs;
+	copy.regs = &traced.record.vcpu.regs;
 	copy.copied = &copied;
 	copy.own.cr3 = CR3;
 	copy.writer.left_bytes = SAMPLE_STACK_LIMIT_BYTES;
@@ -364,11 +364,11 @@ static void sample_thread(pid_t thread, const struct user_regs_struct *regs)
 	static unsigned n_before;
 
 	copy_stacks(regs);
-	unwind_stack(&record.vcpu, &spaces, UNWIND_AUTO, &stack);
+	unwind_stack(&traced.record.vcpu, &spaces, UNWIND_AUTO, &stack);
 	if (stack.go_stacks)
-		control_set_go_stacks(control, CR3, stack.go_stacks, stack.go_callback);
+		control_set_go_stacks(traced.control, CR3, stack.go_stacks, stack.go_callback);
 	if (n_before++ >= 100) /* that C calls Go is known then */
-		count_chain(&stack, thread == child);
+		count_chain(&stack, thread == traced.pid);
 }
 
 /* All threads stand still at once, as in a guest. */
@@ -413,8 +413,8 @@ static void start(void)
 	char path[128];
 
 	snprintf(path, sizeof(path), "%s/program", folder);
-	child = fork();
-	if (child == 0) {
+	traced.pid = fork();
+	if (traced.pid == 0) {
 		int fd = open("/dev/null", O_WRONLY);
 
 		dup2(fd, STDERR_FILENO);
@@ -447,10 +447,10 @@ int main(void)
 	}
 	if (!check(status == 0, "go builds the program"))
 		return tap_done();
-	must(control_create(&control));
+	must(control_create(&traced.control));
 	start();
 	run();
-	kill_process(child, SIGKILL);
+	kill_process(traced.pid, SIGKILL);
 	printf("# %u samples, %u of the first thread, %u bytes a sample\n", tally.n, tally.of_main,
 	       tally.n ? tally.bytes_copied / tally.n : 0);
 	check(tally.n > 500 && tally.whole * 1000ULL >= tally.n * 990ULL,
@@ -463,6 +463,6 @@ int main(void)
 		      phases[i]);
 	snprintf(line, sizeof(line), "chmod -R u+w %s && rm -rf %s", folder, folder);
 	status = system(line);
-	control_destroy(control);
+	control_destroy(traced.control);
 	return tap_done();
 }

@@ -177,17 +177,20 @@ static const struct {
 	{ "raise", (void (*)(void))stacks_raise },
 };
 
-static struct symtab *own_symbols;
-static uint64_t own_bias;
+/* The program's. */
+static struct {
+	struct symtab *symbols;
+	uint64_t bias;
+} own;
 
 static const char *name_of(uint64_t pc)
 {
 	struct symtab_entry entry;
 
-	if (!symtab_find(own_symbols, pc - own_bias, &entry))
+	if (!symtab_find(own.symbols, pc - own.bias, &entry))
 		return NULL;
 	for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++)
-		if ((uint64_t)(uintptr_t)named[i].function - own_bias == entry.start)
+		if ((uint64_t)(uintptr_t)named[i].function - own.bias == entry.start)
 			return named[i].name;
 	return NULL;
 }
@@ -240,9 +243,9 @@ static void read_own_symbols(void)
 	struct build_id build_id;
 	bool unread;
 
-	elf_tables_fatal(symtab_create(&own_symbols));
-	elf_tables_fatal(symbol_read_elf(fd, "exe", own_symbols, &build_id, &unread));
-	elf_tables_fatal(symtab_seal(own_symbols));
+	elf_tables_fatal(symtab_create(&own.symbols));
+	elf_tables_fatal(symbol_read_elf(fd, "exe", own.symbols, &build_id, &unread));
+	elf_tables_fatal(symtab_seal(own.symbols));
 	close(fd);
 }
 
@@ -271,7 +274,7 @@ int main(void)
 
 	process_images_init(&process);
 	read_own_symbols();
-	own_bias = process.images[0].bias;
+	own.bias = process.images[0].bias;
 	stacks_record(&stacks, work, 1, 256 << 20);
 	vcpu = stacks_first(&stacks);
 	for (size_t i = 0; i < stacks.n;
@@ -296,7 +299,7 @@ int main(void)
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
 		check(wanted[i].seen > 0, "seen: %s", wanted[i].text);
 	stacks_deinit(&stacks);
-	symtab_destroy(own_symbols);
+	symtab_destroy(own.symbols);
 	process_images_deinit(&process);
 	return tap_done();
 }
