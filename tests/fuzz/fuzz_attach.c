@@ -18,7 +18,7 @@
 #include "xtop/symbol/image.h"
 #include "xtop/symbol/symbol.h"
 
-#define FUNCTIONS   700 /* their names fill one of the pages at which kallsyms_probe.c looks */
+#define FUNCTIONS   420 /* their names fill the page that they begin (kallsyms_probe.c) */
 #define DATA        (MADE_RODATA + 0x400000)
 #define DATA_BYTES  0x8000
 #define TABLES      (DATA + 0x0000) /* the top of the page tables */
@@ -61,7 +61,7 @@ static struct world {
 	struct made_memory *made;
 	struct memory_root root;
 	struct made_kallsyms names;
-	uint64_t extras, end; /* read-only data after the names */
+	uint64_t symbols, extras, end; /* read-only data: tables of names, then others */
 } worlds[N_KINDS];
 
 /* --- a right guest ---------------------------------------------------------------------------- */
@@ -147,12 +147,14 @@ static struct world *world_of(unsigned kind)
 	make_names(world, kind % N_KINDS);
 	world->made = made_create();
 	world->root = made_root(world->made);
-	world->extras = (MADE_RODATA + world->names.size_bytes + GUEST_PAGE_MASK) & ~GUEST_PAGE_MASK;
+	world->symbols = MADE_RODATA + (-world->names.names & GUEST_PAGE_MASK);
+	world->extras = (world->symbols + world->names.size_bytes + GUEST_PAGE_MASK) &
+			~GUEST_PAGE_MASK;
 	made_map(world->made, world->root, MADE_TEXT, MADE_LARGE, MADE_EXECUTE | MADE_PAGE_2M);
 	made_map(world->made, world->root, MADE_RODATA,
 		 world->extras - MADE_RODATA + 2 * GUEST_PAGE_SIZE, MADE_READ);
 	made_map(world->made, world->root, DATA, DATA_BYTES, MADE_WRITE);
-	made_put(world->made, world->root, MADE_RODATA, world->names.bytes,
+	made_put(world->made, world->root, world->symbols, world->names.bytes,
 		 world->names.size_bytes);
 	put_extras(world);
 	put_data(world);
@@ -171,7 +173,7 @@ static uint64_t take_address(struct fuzz *fuzz, const struct world *world)
 
 	switch (fuzz_u8(fuzz) % 4) {
 	case 0:
-		return MADE_RODATA + world->names.num / 8 * 8 +
+		return world->symbols + world->names.num / 8 * 8 +
 		       at % (world->names.end - world->names.num);
 	case 1:
 		return world->extras + at % (world->end - world->extras);
