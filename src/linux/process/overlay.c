@@ -22,6 +22,7 @@
 #define OVERLAY_MAX_NESTED 4          /* an overlayfs may lie on another one */
 #define OVERLAY_WORDS      3
 #define OVERLAY_FIRST      2 /* word of an ovl_entry that has the first lower dentry */
+#define OVERLAY_MAX_LAYERS 4 /* lower dentries that are tried */
 
 static bool overlay_has(const struct linux_guest *guest, uint64_t inode)
 {
@@ -50,35 +51,84 @@ static bool overlay_is_same(const struct linux_guest *guest, uint64_t above, uin
 	return ns == other_ns;
 }
 
-/* Whether DENTRY has an inode that is like *INODE, which it replaces. */
-static bool overlay_try(const struct linux_guest *guest, uint64_t dentry, uint64_t *inode)
+/* Whether INODE has pages in memory, or is overlayfs's again. */
+static bool overlay_has_pages(const struct linux_guest *guest, uint64_t inode)
 {
-	uint64_t below;
+	uint64_t mapping, head;
 
-	if (!member_read_pointer(guest, dentry, DENTRY_INODE, &below) ||
-	    !overlay_is_same(guest, *inode, below))
+	return overlay_has(guest, inode) ||
+	       (layout_has(&guest->layout, MAPPING_PAGES) &&
+		layout_has(&guest->layout, XARRAY_HEAD) &&
+		member_read_pointer(guest, inode, INODE_MAPPING, &mapping) &&
+		linux_read_word(guest,
+				mapping + layout_offset(&guest->layout, MAPPING_PAGES) +
+					layout_offset(&guest->layout, XARRAY_HEAD),
+				&head) &&
+		head);
+}
+
+/* A search for the inode below ABOVE. */
+struct overlay_search {
+	const struct linux_guest *guest;
+	uint64_t above;
+	uint64_t found; /* 0: nothing yet; otherwise the first inode that is like ABOVE */
+};
+
+/* Tries INODE. Returns true if it is found, and has pages: nothing better can come. */
+static bool overlay_try(struct overlay_search *search, uint64_t inode)
+{
+	if (!overlay_is_same(search->guest, search->above, inode))
 		return false;
-	*inode = below;
+	if (!search->found)
+		search->found = inode;
+	if (!overlay_has_pages(search->guest, inode))
+		return false;
+	search->found = inode;
 	return true;
 }
 
-/* Tries the three shapes of a struct ovl_inode. */
+static bool overlay_try_dentry(struct overlay_search *search, uint64_t dentry)
+{
+	uint64_t inode;
+
+	return member_read_pointer(search->guest, dentry, DENTRY_INODE, &inode) &&
+	       overlay_try(search, inode);
+}
+
+/* Tries the lower dentries of the ovl_entry ENTRY. The last one has the data. */
+static bool overlay_try_entry(struct overlay_search *search, uint64_t entry)
+{
+	unsigned word_bytes = linux_word_bytes(search->guest);
+	uint64_t dentry;
+
+	if (!linux_is_kernel_of(search->guest, entry))
+		return false;
+	for (unsigned i = 0; i < OVERLAY_MAX_LAYERS; i++)
+		if (linux_read_word(search->guest, entry + (OVERLAY_FIRST + 2 * i) * word_bytes,
+				    &dentry) &&
+		    overlay_try_dentry(search, dentry))
+			return true;
+	return false;
+}
+
+/*
+ * Tries the three shapes of a struct ovl_inode. Several files may be alike: with metacopy=on one
+ * whose owner or mode has changed has no data of its own, and the one below that has the pages.
+ */
 static bool overlay_step(const struct linux_guest *guest, uint64_t *inode)
 {
-	uint64_t at = *inode + layout_offset(&guest->layout, INODE_SIZEOF), lower;
+	uint64_t at = *inode + layout_offset(&guest->layout, INODE_SIZEOF);
+	struct overlay_search search = { .guest = guest, .above = *inode };
 	uint64_t words[OVERLAY_WORDS] = { 0 };
 
 	for (unsigned i = 0; i < OVERLAY_WORDS; i++)
 		linux_read_word(guest, at + i * linux_word_bytes(guest), &words[i]);
-	if (overlay_try(guest, words[0], inode) || overlay_try(guest, words[2], inode))
-		return true;
-	if (overlay_is_same(guest, *inode, words[1])) {
-		*inode = words[1];
-		return true;
-	}
-	return linux_is_kernel_of(guest, words[1]) &&
-	       linux_read_word(guest, words[1] + OVERLAY_FIRST * linux_word_bytes(guest), &lower) &&
-	       overlay_try(guest, lower, inode);
+	if (!overlay_try_dentry(&search, words[0]) && !overlay_try_dentry(&search, words[2]) &&
+	    !overlay_try(&search, words[1]))
+		overlay_try_entry(&search, words[1]);
+	if (search.found)
+		*inode = search.found;
+	return search.found;
 }
 
 void overlay_find_inode(const struct linux_guest *guest, uint64_t *inode)

@@ -9,8 +9,7 @@
 
 /*
  * Replaces *INODE, if it is overlayfs's, by the inode of the file system below that has the file.
- * Leaves it if there is none in memory. An upper file without data of its own, which metacopy=on
- * makes of a file whose owner or mode changes, is taken, and has no pages.
+ * Leaves it if there is none in memory.
  */
 void overlay_find_inode(const struct linux_guest *guest, uint64_t *inode);
 

@@ -394,6 +394,10 @@ static void test_overlay(enum overlay_shape shape)
 	nested = make_overlay(other, shape, 0, made_dentry(made, 0, "above", above), above);
 	made_dentry(made, made->root_dentry, "nested.php", nested);
 	check_finds(task, "/nested.php", lower, "an overlayfs on another one");
+	made_cache(made, lower, "<?php", 5);
+	check_finds(task, "/upper.php", lower, "metacopy=on: the image's file has the pages");
+	made_cache(made, upper, "<?php", 5);
+	check_finds(task, "/upper.php", upper, "both have pages: the container's own file");
 	made_set(made, lower, INODE_MTIME_SEC, 1);
 	check_finds(task, "/lower.php", above, "a file with another time is not taken");
 	made_linux_destroy(made);
