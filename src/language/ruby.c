@@ -96,7 +96,8 @@ static bool ruby_is_frame(const struct runtime_process *process, const struct ru
 		return false;
 	return words[FRAME_SP] >= stack->start && words[FRAME_SP] < stack->end &&
 	       words[FRAME_SP] % sizeof(uint64_t) == 0 && runtime_is_pointer(words[FRAME_EP]) &&
-	       (!words[FRAME_ISEQ] || ruby_is_iseq(process, words[FRAME_ISEQ]));
+	       (!words[FRAME_ISEQ] || ruby_is_iseq(process, words[FRAME_ISEQ]) ||
+		ruby_is_imemo(ruby_read_flags(process, words[FRAME_ISEQ]), IMEMO_BLOCK));
 }
 
 /* The size of a control frame, in words; 0: the stack has no frames that make sense. */

@@ -77,15 +77,27 @@ static const char program[] =
 	"end\n"
 	"run\n";
 
+/* map and each_with_index of a range have frames for what they do with each element, in C. */
+static const char in_blocks[] =
+	"def innermost\n"
+	"  puts '[rb] Object#innermost -e * 4', '[rb] block (2 levels) in <main> -e * 6'\n"
+	"  puts '[rb] block in <main> -e * 6', '[rb] <main> -e * 6', 'END'\n"
+	"  STDOUT.flush; sleep 100\n"
+	"end\n"
+	"(1..1).map { |x| (1..1).each_with_index { |y, i| innermost } }\n";
+
 int main(void)
 {
 	static const char *const versions[] = { "ruby",    "ruby2.7", "ruby3.0", "ruby3.1",
 						"ruby3.2", "ruby3.3", "ruby3.4" };
 
 	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
-		char *const argv[] = { (char *)versions[i], (char *)"--disable-gems", (char *)"-e",
-				       (char *)program, NULL };
+		char *argv[] = { (char *)versions[i], (char *)"--disable-gems", (char *)"-e",
+				 (char *)program, NULL };
 
+		if (!told_check_program(argv, versions[i]))
+			continue;
+		argv[3] = (char *)in_blocks;
 		told_check_program(argv, versions[i]);
 	}
 	return told_done("ruby");
