@@ -13,7 +13,7 @@ enum { RUBY_EXPORT_VERSION, RUBY_EXPORT_CONTEXT };
 #define BODY_CODE         8
 #define IMEMO_TYPE(flags) ((flags) >> 12 & 0xf)
 #define IMEMO_ENVIRONMENT 0
-#define IMEMO_BLOCK       4 /* of C: struct vm_ifunc */
+#define IMEMO_BLOCK       4 /* struct vm_ifunc: a block in C */
 #define IMEMO_METHOD      6
 #define IMEMO_ISEQ        7
 
