@@ -35,7 +35,7 @@ static void table_put_row(struct json *json, const struct column_context *contex
 	const struct frames *frames = context->snapshot->frames;
 	const struct frame *frame = frames_get(frames, row->frame);
 	const struct weights *whole = &context->table->whole;
-	char address[FRAME_TEXT_BYTES];
+	char name[FRAME_NAME_BYTES];
 
 	json_open(json, NULL, '{');
 	json_double(json, "children",
@@ -49,7 +49,7 @@ static void table_put_row(struct json *json, const struct column_context *contex
 	table_put_margin(json, "children_margin", context, row, false);
 	table_put_margin(json, "self_margin", context, row, true);
 	json_u64(json, "samples", row->weights.children_total);
-	json_text(json, "symbol", frame_text(frame, context->addresses, address));
+	json_text(json, "symbol", functions_name(frames, row, context->addresses, name));
 	json_text(json, "kind", table_kind(frame->kind));
 	json_text(json, "module", frame->module);
 	json_text(json, "process",

@@ -183,14 +183,17 @@ static void frames_demangle(struct frames *frames, struct frame *frame)
 		frames->demangle ? frames->demangle(frame->raw_name) : NULL;
 	const struct frames_alike key = { frames, frame };
 	char clean[FRAME_NAME_BYTES];
+	uint32_t alike;
 
 	if (!demangled)
 		return;
 	frame->name = frames_clean_name(demangled, clean);
-	if (hash_table_find(&frames->shown, frames_hash_shown(frames, frame), frames_is_alike,
-			    &key) != HASH_NONE) {
+	alike = hash_table_find(&frames->shown, frames_hash_shown(frames, frame), frames_is_alike,
+				&key);
+	if (alike != HASH_NONE) {
 		_cleanup_free_ char *whole = symbol_demangle_whole(frame->raw_name);
 
+		frame->overloads = alike;
 		if (whole)
 			frame->name = frames_clean_name(whole, clean);
 	}
@@ -663,6 +666,13 @@ const char *frame_text(const struct frame *frame, bool addresses, char buffer[FR
 		return frame->name;
 	snprintf(buffer, FRAME_TEXT_BYTES, "0x%" PRIx64, frame->address);
 	return buffer;
+}
+
+const char *frame_whole_name(const struct frame *frame, char buffer[FRAME_NAME_BYTES])
+{
+	_cleanup_free_ char *whole = symbol_demangle_whole(frame->raw_name);
+
+	return whole ? frames_clean_name(whole, buffer) : frame->name;
 }
 
 uint32_t frames_translate(const struct frames *from, uint32_t id, struct frames *to)

@@ -89,19 +89,18 @@ static const char *column_symbol_tag(enum frame_kind kind)
 
 static const char *column_symbol_text(const struct column_context *context,
 				      const struct function_row *row,
-				      char buffer[SNAPSHOT_NAME_BYTES])
+				      char buffer[FRAME_NAME_BYTES])
 {
-	const struct frame *frame = column_frame(context, row);
-
-	return context->raw_names && !frame->unknown
+	return context->raw_names && !column_frame(context, row)->unknown
 		       ? snapshot_raw_name(context->snapshot, row->frame, buffer)
-		       : frame_text(frame, context->addresses, buffer);
+		       : functions_name(context->snapshot->frames, row, context->addresses,
+					buffer);
 }
 
 static size_t column_symbol_entry(const struct column_context *context,
 				  const struct function_row *row, char *buffer, size_t capacity)
 {
-	char cell[COLUMN_CELL_BYTES], address[SNAPSHOT_NAME_BYTES];
+	char cell[COLUMN_CELL_BYTES], address[FRAME_NAME_BYTES];
 	int length = snprintf(cell, sizeof(cell), "%s%s",
 			      column_symbol_tag(column_frame(context, row)->kind),
 			      column_symbol_text(context, row, address));
@@ -429,7 +428,7 @@ static int column_samples_compare(const struct column_context *context __attribu
 static int column_symbol_compare(const struct column_context *context, const struct function_row *a,
 				 const struct function_row *b)
 {
-	char address_a[SNAPSHOT_NAME_BYTES], address_b[SNAPSHOT_NAME_BYTES];
+	char address_a[FRAME_NAME_BYTES], address_b[FRAME_NAME_BYTES];
 
 	return strcmp(column_symbol_text(context, a, address_a),
 		      column_symbol_text(context, b, address_b));

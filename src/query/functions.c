@@ -130,6 +130,20 @@ static void functions_run(struct functions_pass *pass, const struct snapshot_nod
 	}
 }
 
+/* The first of several overloads has its name without parameters: it was met when it was alone. */
+static void functions_mark_overloaded(struct functions_pass *pass)
+{
+	struct function_row *rows = pass->table->rows;
+
+	for (size_t i = 0; i < pass->table->n; i++) {
+		const struct frame *frame = frames_get(pass->snapshot->frames, rows[i].frame);
+		uint32_t row = frame->overloads ? pass->rows_of[frame->overloads] : 0;
+
+		if (row && row != NO_ROW)
+			rows[row - 1].overloaded = true;
+	}
+}
+
 struct xtop_error *functions_build(const struct snapshot *snapshot, const struct filter *filter,
 				   bool addresses, struct function_table *table)
 {
@@ -154,6 +168,7 @@ struct xtop_error *functions_build(const struct snapshot *snapshot, const struct
 		return error;
 	}
 	functions_run(&pass, nodes);
+	functions_mark_overloaded(&pass);
 	built.whole = weights_of(&nodes[0]);
 	*table = built;
 	return NULL;
@@ -163,6 +178,15 @@ void functions_deinit(struct function_table *table)
 {
 	free(table->rows);
 	*table = (struct function_table){ 0 };
+}
+
+const char *functions_name(const struct frames *frames, const struct function_row *row,
+			   bool addresses, char buffer[FRAME_NAME_BYTES])
+{
+	const struct frame *frame = frames_get(frames, row->frame);
+
+	return row->overloaded ? frame_whole_name(frame, buffer)
+			       : frame_text(frame, addresses, buffer);
 }
 
 /* --- against a baseline ----------------------------------------------------------------------- */

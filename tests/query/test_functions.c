@@ -8,6 +8,7 @@
 #include "tests/support/profile_stacks.h"
 
 #include "xtop/query/functions.h"
+#include "xtop/symbol/symbol.h"
 
 static struct frames *frames;
 
@@ -182,9 +183,42 @@ static void test_join(void)
 	snapshot_destroy(after);
 }
 
+/* Parameters are shown where two rows would look alike, and only there. */
+static void check_overloads(struct frames *named, const char *const *stacks, const char *wanted)
+{
+	struct snapshot *snapshot = stacks_snapshot(named, stacks);
+	struct function_table table;
+	char text[256] = "", name[FRAME_NAME_BYTES];
+
+	must(functions_build(snapshot, NULL, false, &table));
+	for (size_t i = 0; i < table.n; i++) {
+		strcat(text, functions_name(named, &table.rows[i], false, name));
+		strcat(text, "; ");
+	}
+	check_string(text, wanted, "names of overloads");
+	functions_deinit(&table);
+	snapshot_destroy(snapshot);
+}
+
+static void test_overloads(void)
+{
+	static const char *const one[] = { "_Z4loadi 3", NULL };
+	static const char *const both[] = { "_Z4loadd 2", "_Z4loadi 3", "_Z5storei 1", NULL };
+	static const char *const second[] = { "_Z4loadd 2", NULL };
+	struct frames *named;
+
+	must(frames_create(symbol_demangle, &named));
+	check_overloads(named, one, "load; ");
+	check_overloads(named, both, "load(double); load(int); store; ");
+	check_overloads(named, one, "load; ");
+	check_overloads(named, second, "load(double); ");
+	frames_destroy(named);
+}
+
 int main(void)
 {
 	must(frames_create(NULL, &frames));
+	test_overloads();
 	test_plain();
 	test_recursion();
 	test_kinds();

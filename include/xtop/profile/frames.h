@@ -78,6 +78,8 @@ struct frame {
 	 * module. This is the id of that frame. A named frame has its own id here.
 	 */
 	uint32_t group;
+	/* The function that is named without parameters and has this one's name; 0: none. */
+	uint32_t overloads;
 	uint16_t build; /* number of the module's build-id, for frames_get_build(); 0: none */
 	enum frame_kind kind : 8;
 	bool unknown;   /* nobody can name it */
@@ -185,5 +187,7 @@ const struct build_id *frames_get_build(const struct frames *frames, const struc
  */
 #define FRAME_TEXT_BYTES 20
 const char *frame_text(const struct frame *frame, bool addresses, char buffer[FRAME_TEXT_BYTES]);
+/* The name of FRAME with what tells it from overloads, its parameters; may be in BUFFER. */
+const char *frame_whole_name(const struct frame *frame, char buffer[FRAME_NAME_BYTES]);
 
 #endif

@@ -17,6 +17,7 @@ struct function_row {
 	struct weights weights; /* children: a stack counts once, even with recursion */
 	uint32_t process;       /* the process that has most of the row; FRAME_NONE: no process */
 	uint32_t n_processes;   /* number of processes that have part of the row */
+	bool overloaded;        /* another row is an overload of this one */
 	uint32_t base;          /* set by functions_join(): row of the baseline + 1; 0: none */
 };
 
@@ -34,6 +35,9 @@ struct function_table {
 struct xtop_error *functions_build(const struct snapshot *snapshot, const struct filter *filter,
 				   bool addresses, struct function_table *table);
 void functions_deinit(struct function_table *table);
+/* The text for ROW: frame_text(), or the whole name of an overloaded function; may be in BUFFER. */
+const char *functions_name(const struct frames *frames, const struct function_row *row,
+			   bool addresses, char buffer[FRAME_NAME_BYTES]);
 /*
  * Sets `base` in each row of TABLE to the row of BASE for the same function. A function that only
  * BASE has gets a row without weight in TABLE, because a function that is gone is a difference,
