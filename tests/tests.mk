@@ -177,6 +177,7 @@ check_PROGRAMS += \
 	tests/memory/test_frame_cache \
 	tests/memory/test_frame_cache_pages \
 	tests/memory/test_mapped_pages \
+	tests/memory/test_dump_memory \
 	tests/memory/test_memory \
 	tests/memory/test_walk_arm32 \
 	tests/memory/test_walk_arm64 \
@@ -252,6 +253,7 @@ check_PROGRAMS += \
 	tests/unwind/test_call_targets \
 	tests/unwind/test_call_targets_made \
 	tests/unwind/test_computed_arm64 \
+	tests/unwind/test_computed_bounds \
 	tests/unwind/test_computed_parts \
 	tests/unwind/test_computed_rows \
 	tests/unwind/test_i386 \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reading guest memory: across pages, up to holes, in bulk, as ranges; how often frames are read;
- * and page tables that a hostile guest might make. Also tests made_memory.c and dump_memory.c.
+ * and page tables that a hostile guest might make. Also tests made_memory.c.
  */
 #include "config.h"
 
@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "tests/support/dump_memory.h"
 #include "tests/support/made_memory.h"
 #include "tests/support/tap.h"
 
@@ -558,35 +557,6 @@ static void test_roots(void)
 	end();
 }
 
-/* --- a file ----------------------------------------------------------------------------------- */
-
-/*
- * Frame 1 is a top table whose last entry points to itself, so the last address is in frame 1, too.
- */
-static void test_dump(void)
-{
-	char path[] = "/tmp/test_memory.XXXXXX";
-	struct memory_root top = { .cr3 = 0x1000 };
-	struct memory *dump = NULL;
-	struct xtop_error *error;
-	uint64_t tables[1024] = { [1023] = 0x1000 | PTE_P, [512 + 3] = 0x123456000 | PTE_P };
-	uint64_t value = 0;
-	int fd = mkstemp(path);
-
-	check(write(fd, tables, sizeof(tables)) == sizeof(tables), "a file is written");
-	close(fd);
-	error = dump_open(path, &dump);
-	check(!error && dump, "the file is opened");
-	check(memory_read_u64(dump, top, LAST + 0xff8, &value) && value == tables[1023],
-	      "a word of the file");
-	check(!memory_read_u64(dump, top, 3ULL << 39, &value), "a frame after the file's end");
-	memory_destroy(dump);
-	unlink(path);
-	error = dump_open(path, &dump);
-	check(error != NULL, "no file: %s", error ? error_message(error) : "");
-	error_destroy(error);
-}
-
 int main(void)
 {
 	test_read();
@@ -605,6 +575,5 @@ int main(void)
 	test_tables_of_themselves();
 	test_missing_tables();
 	test_roots();
-	test_dump();
 	return tap_done();
 }
