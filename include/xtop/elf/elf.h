@@ -149,7 +149,10 @@ bool elf_get_loads(const struct elf_file *file, struct loads *loads);
 
 /* --- elf_dynamic.c ---------------------------------------------------------------------------- */
 
-/* The functions that the dynamic linker calls first and last; 0: none is known. */
+/*
+ * The functions that run first and last, by the dynamic section, or in a static file by the names
+ * of its sections; 0: none is known.
+ */
 void elf_find_init(struct elf_file *file, uint64_t *init, uint64_t *fini);
 /*
  * Looks up N symbols of .dynsym by DT_GNU_HASH, as the dynamic linker does, which reads a few words
