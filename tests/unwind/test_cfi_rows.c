@@ -67,13 +67,15 @@ static bool are_same(enum unwind_step step, const struct cursor *got, const stru
 }
 
 /*
- * Whether the table says where a jump leads, as glibc's __longjmp does: the place is in rdx, and
- * rdi points to the saved registers. We do not take this for a caller.
+ * Whether the table says where a jump leads, as glibc's __longjmp does: the place is in rdx, its stack
+ * in r8, and rdi points to the saved registers. Older versions of libunwind take rdi for the stack
+ * pointer. We do not take this for a caller.
  */
 static bool is_jump(enum unwind_step step, const struct cursor *wanted)
 {
 	return step == STEP_NOT_COVERED && wanted->regs[REG_RIP] == made.vcpu.regs.rdx &&
-	       wanted->regs[REG_RSP] == made.vcpu.regs.rdi;
+	       (wanted->regs[REG_RSP] == made.vcpu.regs.r8 ||
+		wanted->regs[REG_RSP] == made.vcpu.regs.rdi);
 }
 
 static void compare_at(const struct elf_tables *tables, uint64_t address, struct tally *tally)
