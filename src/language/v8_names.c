@@ -282,13 +282,15 @@ bool v8_read_shared_name(const struct runtime_process *process, uint64_t shared,
 	uint64_t word = v8_read(process, shared, layout->shared_name);
 	uint64_t script = v8_read(process, shared, layout->shared_script);
 	struct v8_scope scope = { .start = 0 };
+	struct v8_text text;
 
 	if (v8_read_type(process, word) == layout->scope) {
 		if (!v8_read_scope(process, word, &scope))
 			return false;
 		v8_set_witnesses(process, &scope, name);
 	} else if (!v8_is_small(word) &&
-		   !v8_read_string(process, word, scope.name, sizeof(scope.name))) {
+		   !v8_read_string(process, word, scope.name, sizeof(scope.name)) &&
+		   (!v8_find_text(process, word, &text) || text.length)) {
 		return false;
 	}
 	snprintf(name->function, sizeof(name->function), "%s",

@@ -5,6 +5,8 @@
  */
 #include "config.h"
 
+#include <glob.h>
+
 #include "tests/language/told_native.h"
 
 /*
@@ -145,6 +147,65 @@ static void check_busy(struct live_process *live, const char *version, const cha
 	check(inlined >= looks / 2, "%s: it is in its caller's code %u times", version, inlined);
 }
 
+/*
+ * Threads with a V8 each, which call back from a built-in function, and go on after a wait by a built-in
+ * function without a name. Some have V8's own code where compiled code is.
+ */
+static const char workers[] =
+	"const text = `\n"
+	"  function spin(n) { let s = 1; for (let i = 0; i < n; i++) s = (s * 31 + i) % 65521; return s; }\n"
+	"  function crunch() { return [1, 2].reduce((sum, i) => sum + spin(1000000 + i), 0); }\n"
+	"  async function run() { for (let sum = 0;; ) { await null; sum += crunch(); } }\n"
+	"  crunch();\n"
+	"  require('worker_threads').parentPort.postMessage(0);\n"
+	"  run();`;\n"
+	"const { Worker } = require('worker_threads');\n"
+	"let n = 0;\n"
+	"function told() { if (++n == 3) require('fs').writeSync(1, 'END\\n'); }\n"
+	"for (let i = 0; i < 3; i++) new Worker(text, { eval: true }).on('message', told);\n"
+	"setTimeout(() => {}, 100000);\n";
+
+/* Whether TEXT, the functions of a stack, has run() around crunch() around spin(), and all names. */
+static bool is_worker(const char *text)
+{
+	const char *spin = strstr(text, "[js] spin"), *crunch = strstr(text, "[js] crunch");
+	const char *run = strstr(text, "[js] run ");
+
+	return spin && crunch && run && spin < crunch && crunch < run &&
+	       !strstr(text, "[interpreted]");
+}
+
+static void check_workers(struct live_process *live, const char *version, const char *told)
+{
+	static struct told_native native;
+	unsigned looks = 0, right = 0;
+	char path[64], text[8192];
+	glob_t tasks;
+
+	(void)told;
+	snprintf(path, sizeof(path), "/proc/%d/task/*", live->pid);
+	if (!check(glob(path, 0, NULL, &tasks) == 0, "%s: has threads", version))
+		return;
+	told_native_init(&native, live);
+	for (unsigned i = 0; i < LOOKS; i++) {
+		for (size_t k = 0; k < tasks.gl_pathc; k++) {
+			if (!told_native_look(&native, live,
+					      atoi(strrchr(tasks.gl_pathv[k], '/') + 1)))
+				continue;
+			told_native_read_lines(&native);
+			told_native_write(&native, "", text, sizeof(text));
+			if (!strstr(text, "[js] spin"))
+				continue;
+			looks++;
+			right += is_worker(text);
+		}
+	}
+	told_native_deinit(&native);
+	globfree(&tasks);
+	check(looks >= LOOKS, "%s: %u looks", version, looks);
+	check(right == looks, "%s: %u stacks are the program's", version, right);
+}
+
 static bool check_program_by(told_check_fn *check_stack, const char *node, const char *program,
 			     const char *label)
 {
@@ -166,6 +227,7 @@ int main(void)
 		if (check_program_by(told_check_native, versions[i], interpreted, "interpreted")) {
 			check_program_by(told_check_native, versions[i], compiled, "compiled");
 			check_program_by(told_check_native, versions[i], large, "large");
+			check_program_by(check_workers, versions[i], workers, "workers");
 			check_program_by(check_busy, versions[i], busy, "busy");
 		}
 	return told_done("node");
