@@ -72,15 +72,23 @@ static void nap_ms(long ms)
 
 /* --- what a helper has ------------------------------------------------------------------------ */
 
+static const int ignored[] = { SIGINT, SIGHUP, SIGQUIT, SIGTERM, SIGTSTP, SIGPIPE };
+
 static bool ignores_all(void)
 {
-	static const int signals[] = { SIGINT, SIGHUP, SIGQUIT, SIGTERM, SIGTSTP, SIGPIPE };
 	struct sigaction action;
 	bool all = true;
 
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		all &= sigaction(signals[i], NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		all &= sigaction(ignored[i], NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 	return all;
+}
+
+/* A shell may have started this test with some of them ignored, in the background for example. */
+static void ignore_none(void)
+{
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		signal(ignored[i], SIG_DFL);
 }
 
 static void look(int socket)
@@ -453,6 +461,7 @@ int main(void)
 	if (seen == MAP_FAILED)
 		abort();
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	ignore_none();
 	test_detached();
 	test_end();
 	test_slow_end();
