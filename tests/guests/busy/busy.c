@@ -71,7 +71,7 @@ static char mode[16];
 static unsigned naps, tasks, half_ms = 5;
 static uint64_t slept_ns;
 static struct calls {
-	uint64_t n, cycles, since; /* since: 0 outside of a call */
+	uint64_t n, cycles, since; /* since is 0 while no call goes on */
 } calls[MAX_CPUS];
 
 static uint64_t now_ns(clockid_t clock)
@@ -95,7 +95,7 @@ static uint64_t now_cycles(void)
 #endif
 }
 
-/* In hundredths of a second, as in /proc/stat. */
+/* The time since the guest started, in hundredths of a second, as /proc/stat has it. */
 static unsigned long long uptime(void)
 {
 	struct timespec now;
@@ -184,13 +184,13 @@ __attribute__((noinline)) static void work_clocks(volatile struct shown *shown)
 
 enum leaf { LEX, PAINT, ZERO, N_LEAVES };
 
-#define SPLIT_SPINS  400000  /* some milliseconds on an emulated processor */
+#define SPLIT_SPINS  400000  /* they take some milliseconds on an emulated processor */
 #define SPLIT_BYTES  (1 << 20)
 
 static uint64_t split_ns[N_LEAVES];
 static char zeros[SPLIT_BYTES];
 
-/* The time since *SINCE_NS is LEAF's. */
+/* Counts the time since *SINCE_NS as LEAF's, and sets *SINCE_NS to now. */
 static void split_count(enum leaf leaf, uint64_t *since_ns)
 {
 	uint64_t now = now_ns(CLOCK_MONOTONIC);
@@ -280,14 +280,14 @@ static void *waiter(void *arg)
 
 enum place { EVER, EVEN, ODD, N_PLACES };
 
-#define CROWD_MOVES  10      /* each so many-th task moves; the others wait for ever */
-#define CROWD_MS     7000    /* at each place; each task has times of its own */
+#define CROWD_MOVES  10      /* one of so many tasks moves; the others wait for ever */
+#define CROWD_MS     7000    /* most time of a task at one place; each task has times of its own */
 #define CROWD_STACK  16384   /* PTHREAD_STACK_MIN */
 #define THREADS_MAX  "40000" /* Linux allows for far fewer in a small guest */
 
 static uint64_t waited_ns[N_PLACES];
 static struct place_now {
-	uint64_t n, since_sum_ns; /* tasks that wait there, and the sum of their beginnings */
+	uint64_t n, since_sum_ns; /* tasks at the place, and the sum of their beginnings */
 } places_now[N_PLACES];
 static pthread_mutex_t crowd = PTHREAD_MUTEX_INITIALIZER;
 
@@ -464,7 +464,7 @@ static void tell(void)
 		unsigned long long user, nice, system, idle, iowait, irq, softirq, steal;
 		int cpu;
 
-		/* The first line, "cpu ", is of all. */
+		/* The first line, "cpu ", sums up all vCPUs. */
 		if (line[3] != ' ' &&
 		    sscanf(line, "cpu%d %llu %llu %llu %llu %llu %llu %llu %llu", &cpu, &user, &nice,
 			   &system, &idle, &iowait, &irq, &softirq, &steal) == 9)
@@ -515,7 +515,7 @@ int main(void)
 	printf("busy: %s on %d vCPUs\n", mode, n);
 	for (;;) {
 		sleep(1);
-		online(); /* what has been plugged in */
+		online(); /* vCPUs that have been plugged in */
 		tell();
 		if (strcmp(mode, "half") == 0)
 			tell_half();

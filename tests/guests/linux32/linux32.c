@@ -63,7 +63,7 @@ WORK void map(void)
 #ifdef __arm__
 	int address = call6(CALL_MMAP, 0, MAP_BYTES, PROT_RW, MAP_NOW, -1, 0);
 #else
-	/* The old call takes its six arguments from memory, and leaves ebp alone. */
+	/* The first form of mmap() takes its six arguments from memory, and leaves ebp alone. */
 	static const int arguments[6] = { 0, MAP_BYTES, PROT_RW, MAP_NOW, -1, 0 };
 	int address = call3(CALL_MMAP, (int)arguments, 0, 0);
 #endif
@@ -94,7 +94,7 @@ struct address {
 	char name[64];
 };
 
-static int hashes[2]; /* sockets: what is written to them is hashed */
+static int hashes[2]; /* sockets that hash what is written to them */
 
 static void load(const char *file)
 {
@@ -103,7 +103,7 @@ static void load(const char *file)
 	call3(CALL_FINIT_MODULE, fd, "", 0);
 }
 
-/* The old call takes its arguments from memory. */
+/* socketcall() takes its arguments from memory. */
 static int call_socket(int call, int a, const void *b, int c)
 {
 	const int arguments[3] = { a, (int)b, c };
@@ -149,7 +149,7 @@ WORK void md4(void)
 #define MAP_OWN       0x22 /* private, anonymous */
 #define PROT_RWX      7
 #define OPEN_TO_WRITE 0101 /* O_CREAT, O_WRONLY */
-#define JIT_APART     64 /* bytes from function to function */
+#define JIT_APART     64 /* bytes from one function to the next */
 
 /* A function that counts down from COUNT, with a frame pointer. */
 static void put_code(uint8_t *at, uint32_t count)

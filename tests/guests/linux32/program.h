@@ -131,7 +131,7 @@ WORK void spin(unsigned iterations)
 #endif
 }
 
-/* CLOCK measures the work. */
+/* Runs both works for ever, and prints every BEAT_US how much CLOCK each took. */
 static inline __attribute__((always_inline)) void run_by(int clock, const char *const names[3],
 							 void (*const work[2])(void))
 {

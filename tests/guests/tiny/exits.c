@@ -143,7 +143,7 @@ void main(unsigned int vcpu)
 		work_until(vcpu, next_ns);
 		now_ns = xen_time_ns(vcpu);
 		if (now_ns > next_ns + 100000000)
-			next_ns = now_ns; /* it was paused, or cannot do as much */
+			next_ns = now_ns; /* the guest was paused, or cannot do as much */
 		if (now_ns < second_ns + 1000000000)
 			continue;
 		second_ns = now_ns;

@@ -17,7 +17,7 @@
 
 #define PHYS(symbol)	((symbol) - TINY_VIRT_BASE)
 
-#define PTE_POINTER	0x01		/* present: all that an entry of the top table with PAE has */
+#define PTE_POINTER	0x01		/* present: the one bit of a top entry with PAE */
 #define PTE_TABLE	0x03
 #define PTE_PAGE	0x03
 #define PTE_LARGE	0x83

@@ -38,7 +38,7 @@ image_start:
 	b	primary_entry
 	.skip	0x20
 	.long	0x016f2818		/* the magic number, at 0x24 */
-	.long	0			/* anywhere */
+	.long	0			/* may be loaded anywhere */
 	.long	image_bytes
 	.size	image_start, . - image_start
 

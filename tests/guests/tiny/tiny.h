@@ -74,7 +74,7 @@ extern char root_table[];
 extern char hypercall_page[4096]; /* only with TINY_HYPERCALL_PAGE */
 void secondary_start(void);
 
-/* boot.c: from the command line and the entry point; constant once main() runs */
+/* boot.c: settings from the command line and the entry point; constant once main() runs */
 struct tiny_options {
 	unsigned int depth;	/* depth=N: main -> dive x N instead of the graph */
 	unsigned int lex;	/* lex=N: lex() takes N times as long; 0: it is not called */

@@ -29,7 +29,7 @@ static void knot_make(struct work_struct *work)
 		node->count = XA_CHUNK_SIZE;
 		for (slot = 0; slot < XA_CHUNK_SIZE; slot++)
 			RCU_INIT_POINTER(node->slots[slot], entry);
-		entry = (void *)((unsigned long)node | 2); /* as xa_mk_node() */
+		entry = (void *)((unsigned long)node | 2); /* an inner node, see xa_mk_node() */
 	}
 	WRITE_ONCE(init_pid_ns.idr.idr_rt.xa_head, entry);
 	pr_emerg("knot_module: made\n");

@@ -19,9 +19,9 @@
 
 #include "work.h"
 
-#define ROUND_NS UINT64_C(100000000) /* short: a test's window may end in the middle of one */
-#define UNITS    16 /* at first, between two looks at the clock, each of which is a system call */
-#define LOOKS    2  /* later, for each phase: the time must pass in the phase, not in looking */
+#define ROUND_NS UINT64_C(100000000) /* short: tests may end within a round */
+#define UNITS    16 /* run at first between two looks at the clock, which are system calls */
+#define LOOKS    2  /* at the clock in a phase, later: looking must not take the time */
 #define BEAT_NS  UINT64_C(2000000000)
 
 static int console = -1;

@@ -182,7 +182,7 @@ static void start_crowd(void)
 {
 	for (int i = 0; i < 140; i++) {
 		start(run_crowd, i < 40 ? &file : NULL);
-		nap(7); /* they do not wake at the same time */
+		nap(7); /* so that the threads do not all wake at one time */
 	}
 }
 

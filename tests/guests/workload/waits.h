@@ -35,14 +35,14 @@ extern const int tasks[N_SITES];
 
 extern struct waiter {
 	_Atomic uint64_t since_ns;              /* when the present wait began; 0: none */
-	_Atomic uint64_t waited_ns, longest_ns; /* longest: of those that tell() has not seen yet */
-} (*waiters)[MAX_TASKS];                        /* shared by all processes */
+	_Atomic uint64_t waited_ns, longest_ns; /* longest: of waits not told yet */
+} (*waiters)[MAX_TASKS];                        /* memory that all processes share */
 
 extern int pipes[2], sockets[MAX_TASKS][2], file, slow_pipe[2];
-extern int module;            /* negative: the kernel does not have it */
-extern int disk, cached_disk; /* negative: there is none; without and with the page cache */
+extern int module;            /* /proc/xtop-locks, open; negative: none */
+extern int disk, cached_disk; /* a disk without, with the page cache; negative: none */
 extern pthread_mutex_t mutex, pi_mutex;
-extern atomic_int held[N_SITES]; /* the lock of the site */
+extern atomic_int held[N_SITES]; /* whether the lock of a site is held */
 
 uint64_t now_ns(void);
 void nap(unsigned ms);
@@ -63,6 +63,6 @@ void start_waiters(enum site site);
 void prepare_locks(void);
 void start_holders(void);
 void start_module_holder(enum site site);
-void start_module_holders(void); /* all but that of MMAP */
+void start_module_holders(void); /* holders of all locks of the module but MMAP */
 
 #endif

@@ -13,11 +13,11 @@
 #include "locks_module.h"
 #include "waits.h"
 
-static atomic_int percpu_read; /* a reader has it, and the writer does not know yet */
+static atomic_int percpu_read; /* whether a reader has the lock, and the writer does not know yet */
 
 /* A page that comes 1.4 s after it is touched. */
 static struct slow_page {
-	enum site site; /* whose lock is held meanwhile */
+	enum site site; /* its lock is held until the page comes */
 	char *page;
 	int faults;
 } slow_pages[] = { { .site = RWSEM }, { .site = MUTEX }, { .site = DIRECTORY } };

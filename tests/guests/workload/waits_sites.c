@@ -203,7 +203,7 @@ bool exists(enum site site)
 	}
 }
 
-/* Those of a lock: the next wait begins when the lock is held again. */
+/* At a site that has a lock, waits until held[SITE] is WANTED. */
 static void until_held(enum site site, int wanted)
 {
 	if (site == PIPE || site == SOCKET || site == TIMER)

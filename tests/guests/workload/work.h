@@ -41,15 +41,15 @@ extern "C" {
 
 struct phase {
 	const char *name;
-	void (*unit)(void);		/* at most about a millisecond of work */
-	unsigned int percent;           /* share of the round's CPU time, at least */
+	void (*unit)(void);		/* does at most about a millisecond of work */
+	unsigned int percent;           /* least share of the round's CPU time */
 	uint64_t spent_ns;		/* the thread's CPU time in this phase since the start */
-	unsigned int units;		/* run between two looks at the clock; 0: not known yet */
+	unsigned int units;		/* calls between two looks at the clock; 0: not known yet */
 };
 
 /* One for each thread. `phases` ends with a NULL name. */
 struct work {
-	const char *name;		/* as printed on the console */
+	const char *name;		/* the name that heartbeats begin with */
 	struct phase *phases;
 	uint64_t rounds;
 	uint64_t printed_ns;		/* time of the last heartbeat, CLOCK_MONOTONIC */
