@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "profile/names.h"
+#include "profile/seen_code.h"
 #include "profile/xen_rows.h"
 #include "xtop/base/kernel_32.h"
 #include "xtop/base/text.h"
@@ -76,6 +77,32 @@ static const struct os_task *resolver_find_exit_task(struct resolver *resolver, 
 }
 
 /*
+ * Reads the code of the function that exits at ADDRESS, through ROOT: no sample may ever end in it.
+ * ANSWER names it. An exit does not tell how wide a program's code is: VCPU's latest sample does.
+ */
+static void resolver_read_exit_code(struct resolver *resolver, unsigned vcpu, uint64_t address,
+				    const struct name_answer *answer, struct memory_root root)
+{
+	const struct registers *latest = &resolver->exits->seen[vcpu].vcpu.regs;
+	const struct frame *frame = frames_get(resolver->frames, answer->frame);
+	bool kernel = frame->kind == FRAME_KIND_KERNEL;
+	bool jit = answer->quality != NAME_SYMBOL && answer->cause == UNKNOWN_JIT;
+	struct seen_sample sample = {
+		.frame = frame_get_function(frame, answer->frame),
+		.name = answer,
+		.address = address,
+		.time_ns = resolver->latest_ns,
+		.kernel = kernel,
+		.word_bytes = code_word_bytes(root.width, kernel ? 0 : latest->cs),
+		.memory = os_get_memory(resolver->settings.os),
+		.root = root,
+	};
+
+	if (sample.memory && resolver->fold.settings.code && sample.frame >= N_FRAME_IDS && !jit)
+		seen_code_add(resolver->fold.settings.code, &sample);
+}
+
+/*
  * Names a process's code at ADDRESS. An exit's record has no address space, so the space of the
  * vCPU's latest sample is taken. Another process may have run since: if the address has no name in
  * that space, the process is not known.
@@ -89,6 +116,9 @@ static struct exits_place resolver_name_user_exit(struct resolver *resolver, uns
 	const struct name_answer *answer = names_find(resolver->names, task->user, address,
 						      FRAME_KIND_USERLAND, task->user, 0);
 
+	if (task->user)
+		resolver_read_exit_code(resolver, vcpu, address, answer,
+					sample_get_user_root(&resolver->exits->seen[vcpu].vcpu));
 	return (struct exits_place){
 		.frame = answer->frame,
 		.process = task->process && answer->quality != NAME_UNKNOWN
@@ -122,13 +152,15 @@ static struct exits_place resolver_name_exit(void *context, unsigned vcpu, uint6
 	bool has_kernel = os && os_is_known(os);
 	const struct space *kernel =
 		has_kernel ? os_get_kernel(os) : symbols_space(resolver->settings.symbols);
+	const struct name_answer *answer;
+	struct memory_root root;
 
 	if (has_kernel && !resolver_is_kernel_exit(resolver, kernel, address))
 		return resolver_name_user_exit(resolver, vcpu, address);
-	return (struct exits_place){
-		.frame = names_find(resolver->names, kernel, address, FRAME_KIND_KERNEL, false, 0)
-				 ->frame,
-	};
+	answer = names_find(resolver->names, kernel, address, FRAME_KIND_KERNEL, false, 0);
+	if (vcpu < GUEST_MAX_VCPUS && has_kernel && os_get_kernel_root(os, &root))
+		resolver_read_exit_code(resolver, vcpu, address, answer, root);
+	return (struct exits_place){ .frame = answer->frame };
 }
 
 /* Returns REASON's frame, such as "[exit CPUID leaf 0xb]". */

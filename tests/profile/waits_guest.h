@@ -41,6 +41,8 @@ static struct {
 	bool known, other;
 	bool has_lock, holder_moved, holder_runs; /* task 1 holds a lock that task 0 waits for */
 	const struct memory_root *root; /* the kernel's; NULL: not known */
+	const struct space *kernel;
+	struct memory *memory;
 	bool renames; /* names change when a pass has seen the tasks, before it tells of locks */
 	/* Made-up CPU time: it passes when a turn reads the tasks, and when a pass is over. */
 	uint64_t cpu_ns, turn_cpu_ns, end_cpu_ns;
@@ -73,13 +75,13 @@ bool os_is_other(const struct os *os)
 const struct space *os_get_kernel(const struct os *os)
 {
 	(void)os;
-	return NULL;
+	return guest.kernel;
 }
 
 struct memory *os_get_memory(const struct os *os)
 {
 	(void)os;
-	return NULL;
+	return guest.memory;
 }
 
 bool os_get_kernel_root(const struct os *os, struct memory_root *root)
