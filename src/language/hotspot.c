@@ -64,7 +64,7 @@ static bool hotspot_find_layout(struct elf_file *file, const char *name, struct 
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* The place in its bytecode that METHOD, in an interpreted frame, executes, or HOTSPOT_NO_PLACE. */
+/* The place in METHOD's bytecode that an interpreted frame executes, or HOTSPOT_NO_PLACE. */
 static uint64_t hotspot_find_frame_place(const struct runtime_process *process,
 					 const struct runtime_native *native, uint64_t method)
 {
@@ -329,9 +329,9 @@ static bool hotspot_read_stub_name(const struct runtime_process *process, uint64
 }
 
 /*
- * A class that is loaded where an unloaded one was may have all structures at the same addresses,
- * even its name. A Symbol begins with its length and a random hash, and the last letters of a name
- * tell most.
+ * A class may be loaded where another one was unloaded, with all structures and even its name at
+ * the old addresses. A Symbol begins with its length and a random hash, and the last letters of a
+ * name tell most.
  */
 static void hotspot_set_witnesses(const struct runtime_process *process,
 				  const struct hotspot_method *method, struct runtime_name *name)

@@ -103,8 +103,8 @@ bool hotspot_find_blob(const struct runtime_process *process, uint64_t address,
 bool hotspot_read_blob(const struct runtime_process *process, uint64_t address,
 		       struct hotspot_blob *blob);
 /*
- * runtime_frame.position is a place in the bytecode, HOTSPOT_NO_PLACE, or, in compiled code after
- * which the method has no place, the address of the next instruction, which is above both.
+ * runtime_frame.position is a place in the bytecode; HOTSPOT_NO_PLACE; or the address of the next
+ * instruction, in compiled code after which the method has no place. An address is greater.
  */
 #define HOTSPOT_NO_PLACE UINT32_MAX
 

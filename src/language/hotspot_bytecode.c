@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The bytecode of Java methods. Compilers note no place in a method that calls nothing and whose
- * loop does not test whether the thread has to stop: short loops with all collectors, all counted
- * loops with some. If the bytecode has only one loop, the code's loops are copies of it.
+ * loop has no safepoint: a short loop has none, and with some collectors no counted loop has one.
+ * If the bytecode has only one loop, the code's loops are copies of it.
  *
  * Instructions are those of the Java Virtual Machine Specification, chapter 6, and those that
  * HotSpot puts in their place (openjdk interpreter/bytecodes.hpp; jdk8u's have the same numbers

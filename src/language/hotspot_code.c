@@ -294,8 +294,7 @@ bool hotspot_find_blob(const struct runtime_process *process, uint64_t address,
 
 /*
  * Whether ADDRESS is in a loop that ends before END, and END is not in a loop around that loop.
- * Compilers move a loop's test whether the thread has to stop, which is no call, into a loop around
- * it.
+ * A safepoint is no call. Compilers move a loop's safepoint into the loop around it.
  */
 static bool hotspot_is_loop(const struct runtime_process *process, uint64_t address, uint64_t end)
 {
@@ -495,8 +494,8 @@ static size_t hotspot_keep_common(const struct runtime_process *process,
 }
 
 /*
- * The next call or safepoint tells which functions run. A loop without calls and safepoints may lie
- * between two of another function. Then only the functions that both of those have are known.
+ * The next call or safepoint tells which functions run. Between two records of one function may lie
+ * a loop of another function. Then only the functions that both records have are known.
  */
 size_t hotspot_read_scopes(const struct runtime_process *process, const struct hotspot_blob *blob,
 			   uint64_t address, bool interrupted, struct runtime_frame *frames,

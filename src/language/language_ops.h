@@ -42,7 +42,7 @@ struct language_ops {
 	/*
 	 * Decodes WORDS, the copy of a node. The words of N_OUTER nodes further out follow. In an
 	 * old recording the words from n_words_before on are 0. Returns false if the node is no
-	 * function. FRAME comes with frame->caller of the node before as position and caller.
+	 * function. On entry, FRAME's position and caller are the caller that the node before set.
 	 */
 	bool (*read_frame)(const struct runtime_process *process, const uint64_t *words,
 			   size_t n_outer, struct runtime_frame *frame);
@@ -107,11 +107,12 @@ typedef unsigned runtime_is_right_fn(const struct runtime_process *process, uint
 
 struct runtime_search {
 	uint64_t thread_pointer;
-	uint64_t offset; /* distance from what the pointer leads to to the structure */
+	uint64_t offset; /* distance of the structure from what the pointer leads to */
 	runtime_is_right_fn *is_right;
-	int64_t distance;   /* set: from the thread pointer to where the pointer is */
-	uint64_t structure; /* set: the first one that is_right() accepts */
-	unsigned found;     /* set: what is_right() returned */
+	/* Set if one is right: */
+	int64_t distance;   /* distance from the thread pointer to where the pointer is */
+	uint64_t structure; /* the first one that is_right() accepts */
+	unsigned found;     /* what is_right() returned */
 };
 
 /*

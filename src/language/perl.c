@@ -183,7 +183,7 @@ static bool perl_find_recipe(const struct runtime_process *process, uint64_t thr
 		       : perl_begin_at_variables(process, recipe);
 }
 
-/* Whether the node WORDS begins another text than the one further out: its caller's. */
+/* Whether the node WORDS enters other program text than the node further out executes. */
 static bool perl_is_call(const uint64_t *words)
 {
 	uint64_t context = words[WORD_TYPE];
@@ -212,7 +212,8 @@ static bool perl_is_recursion(const uint64_t *words, size_t n_outer)
 static bool perl_read_frame(const struct runtime_process *process, const uint64_t *words,
 			    size_t n_outer, struct runtime_frame *frame)
 {
-	bool is_call = perl_is_call(words);
+	bool is_sub = (words[WORD_TYPE] & TYPE_MASK) == TYPE_SUB, is_call = perl_is_call(words);
+	bool is_unique = is_sub && words[WORD_SEQUENCE] >> 32 & CV_UNIQUE;
 
 	(void)process;
 	if (!words[WORD_TYPE] && !words[WORD_CV] && !words[WORD_RETURN]) {
@@ -222,14 +223,14 @@ static bool perl_read_frame(const struct runtime_process *process, const uint64_
 			frame->outermost = true; /* one stack of the interpreter ends here */
 		return false;
 	}
-	/* Perl itself calls BEGIN, and has the text that it compiles in place of a statement. */
+	/* Perl itself calls BEGIN while it compiles: no statement of the program does. */
 	if (is_call)
-		frame->caller = words[WORD_SEQUENCE] >> 32 & CV_UNIQUE ? 0 : words[WORD_STATEMENT];
-	if ((words[WORD_TYPE] & TYPE_MASK) != TYPE_SUB)
+		frame->caller = is_unique ? 0 : words[WORD_STATEMENT];
+	if (!is_sub)
 		return false;
 	frame->code = words[WORD_CV];
-	/* A subroutine that begins has its caller's statement still. */
-	if (is_call && frame->position && frame->position == frame->caller &&
+	/* When a subroutine has just begun, PL_curcop is still its caller's statement. */
+	if (is_call && frame->position && frame->position == words[WORD_STATEMENT] &&
 	    !perl_is_recursion(words, n_outer))
 		frame->position = frame->code;
 	frame->name_hash = (uint32_t)words[WORD_SEQUENCE];
@@ -404,8 +405,8 @@ static bool perl_read_name(const struct runtime_process *process, const struct r
 /*
  * The line of the statement at FRAME's position; the code stands for the first one. Perl executes
  * no COP for the first statement of a block without variables (op.c, op_scope()), so that has the
- * line of the statement around it. The statement is the subroutine's as long as the subroutine is
- * there; it is in another file by a #line directive.
+ * line of the statement around it. The line counts only while the subroutine exists, and not if a
+ * #line directive has put the statement into another file.
  */
 static uint32_t perl_read_line(const struct runtime_process *process,
 			       const struct runtime_frame *frame)

@@ -132,8 +132,8 @@ static uint64_t php_search_lines(const struct runtime_process *process, uint64_t
 }
 
 /*
- * Finds where functions have their lines, by those that run: from the frame CURRENT outwards, or
- * the first one in PAGE, which stays there between two requests.
+ * Finds where a function has its lines. Looks at the functions that run: from the frame CURRENT
+ * outwards, or the first one in PAGE, which stays there between two requests.
  */
 static uint64_t php_find_lines(const struct runtime_process *process, uint64_t current,
 			       uint64_t page)
@@ -187,7 +187,7 @@ static bool php_search_thread(const struct runtime_process *process, struct runt
 {
 	search->offset = runtime_read_word(process, process->runtime->exports[EXPORT_OFFSET] +
 							    process->bias);
-	/* A program that uses the variable itself has it instead of its library: 0 there. */
+	/* If the program uses the variable, too, its copy counts, and the library's is 0. */
 	return search->offset && search->offset <= UINT16_MAX - PHP_GLOBALS_BYTES &&
 	       search->offset % sizeof(uint64_t) == 0 && runtime_search_thread(process, search);
 }

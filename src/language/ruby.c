@@ -236,8 +236,8 @@ static bool ruby_read_frame(const struct runtime_process *process, const uint64_
 /* --- code ------------------------------------------------------------------------------------- */
 
 /*
- * Functions that are made by eval() and are removed leave their memory to others, which may have as
- * much code. The collector frees a function only when no frame has it.
+ * A function made by eval() may be removed, and one with as much code may get its memory. The
+ * collector frees a function only when no frame has it.
  */
 static bool ruby_check_code(const struct runtime_process *process,
 			    const struct runtime_frame *frame, uint64_t *check)

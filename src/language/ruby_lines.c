@@ -3,8 +3,8 @@
  * The line that a frame of Ruby executes. struct rb_iseq_constant_body has, some words after the
  * function's names, its struct iseq_insn_info: an array of entries that begin with a line, and a
  * table from instructions to entries (iseq.c, struct succ_index_table). The table has a bit for
- * each instruction. An instruction's entry has the number of bits that are set up to the
- * instruction:
+ * each instruction. The number of bits that are set up to an instruction is the number of its
+ * entry:
  *
  *   imm_part   6 words: 9 numbers of 7 bits each, the counts up to the first 54 instructions
  *   succ_part  blocks of 512 instructions: the count before, the counts before each further 64,

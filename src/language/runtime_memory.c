@@ -41,8 +41,8 @@ bool runtime_read_stack(const struct sample_vcpu *vcpu, uint64_t address, uint64
 /*
  * Static thread-local variables lie below the thread pointer on x86-64 (ELF Handling For
  * Thread-Local Storage, variant II). Above it lies glibc's struct pthread, with the values of the
- * first 32 keys, each with a sequence number, from byte 0x310 on (nptl/descr.h). On arm64 they lie
- * above it, those of preloaded libraries first, and struct pthread below (variant I).
+ * first 32 keys, each with a sequence number, from byte 0x310 on (nptl/descr.h). On arm64 the
+ * variables lie above it, those of preloaded libraries first, and struct pthread below (variant I).
  */
 #define THREAD_ABOVE_BYTES 0x520
 

@@ -269,7 +269,7 @@ static size_t v8_read_native(const struct runtime_process *process,
 	/* V8 may have a copy of its own code there, so that calls are short. */
 	if (!v8_find_code(process, native->address - !native->interrupted, &code))
 		return v8_read_builtin(process, native, frames) && frames[0].code;
-	/* The position in front of a return address counts, or that at the next instruction. */
+	/* The call in front of a return address counts, or the instruction that is next. */
 	n = v8_read_code_frames(process, &code, native->address + native->interrupted, frames,
 				capacity);
 	if (n)

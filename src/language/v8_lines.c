@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Lines of JavaScript's texts. V8 knows the place of a function or call as a number of characters.
- * The ends of lines before each part of a large text are counted once:
+ * Lines of JavaScript's texts. Resolver's thread. V8 knows the place of a function or call as a
+ * number of characters. The ends of lines before each part of a large text are counted once:
  *
  *   text   │ part │ part │ part │ part ...       a line: the count in front of its part, and
  *   ends   0      41     97     130               the ends that the part has before the place
@@ -13,12 +13,14 @@
 #include <stdlib.h>
 
 #include "xtop/base/hash.h"
+#include "xtop/base/limit.h"
+#include "xtop/base/work.h"
 
 #define SCRIPT_SOURCE   8
-#define MAX_TEXTS       4         /* that are kept of a process; a power of two */
+#define MAX_TEXTS       4 /* texts of a process whose counts are kept */
 #define PART_CHARACTERS (16 << 10)
 #define MAX_PARTS       512
-#define MAX_READ        (64 << 20) /* characters that are read until the memory changes */
+#define MAX_READ        LIMIT(64 << 20, 1 << 16) /* characters read until the memory changes */
 
 struct v8_parts {
 	uint64_t script;
@@ -64,7 +66,8 @@ static bool v8_count_ends(const struct runtime_process *process, const struct v8
 	while (left) {
 		size_t n = left < sizeof(bytes) ? left : sizeof(bytes);
 
-		if (memory_read_bulk(process->memory, process->root, address, bytes, n) != n)
+		if (work_is_over(memory_work(process->memory)) ||
+		    memory_read_bulk(process->memory, process->root, address, bytes, n) != n)
 			return false;
 		for (size_t i = 0; i < n; i += text->width)
 			*ends += bytes[i] == '\n' && (text->width == 1 || !bytes[i + 1]);
@@ -82,29 +85,37 @@ static struct v8_parts *v8_find_parts(const struct runtime_process *process, uin
 	struct v8_parts *parts = &state->parts[hash_slot(text->address, MAX_TEXTS)];
 
 	if (parts->script != script || parts->text.address != text->address ||
-	    parts->text.length != text->length)
+	    parts->text.length != text->length || parts->text.width != text->width)
 		*parts = (struct v8_parts){ .script = script, .text = *text };
 	return parts;
+}
+
+/* Counts the ends of lines before PART, as far as they are not counted yet. */
+static bool v8_count_parts(const struct runtime_process *process, struct v8_parts *parts,
+			   uint32_t part, uint32_t *ends)
+{
+	for (; parts->n < part; parts->n++) {
+		*ends = parts->ends[parts->n];
+		if (!v8_count_ends(process, &parts->text, parts->n * PART_CHARACTERS,
+				   (parts->n + 1) * PART_CHARACTERS, ends))
+			return false;
+		parts->ends[parts->n + 1] = *ends;
+	}
+	*ends = parts->ends[part];
+	return true;
 }
 
 uint32_t v8_find_line(const struct runtime_process *process, uint64_t script, uint32_t position)
 {
 	uint32_t part = position / PART_CHARACTERS, ends;
 	struct v8_text text;
-	struct v8_parts *parts;
 
 	if (!v8_find_text(process, v8_read(process, script, SCRIPT_SOURCE), &text) ||
 	    position > text.length || part >= MAX_PARTS)
 		return 0;
-	parts = v8_find_parts(process, script, &text);
-	for (; parts->n < part; parts->n++) {
-		ends = parts->ends[parts->n];
-		if (!v8_count_ends(process, &text, parts->n * PART_CHARACTERS,
-				   (parts->n + 1) * PART_CHARACTERS, &ends))
-			return 0;
-		parts->ends[parts->n + 1] = ends;
-	}
-	ends = parts->ends[part];
+	ends = 0;
+	if (part && !v8_count_parts(process, v8_find_parts(process, script, &text), part, &ends))
+		return 0;
 	return v8_count_ends(process, &text, (size_t)part * PART_CHARACTERS, position, &ends)
 		       ? ends + 1
 		       : 0;

@@ -81,7 +81,7 @@ bool v8_find_text(const struct runtime_process *process, uint64_t word, struct v
 	uint32_t length = 0;
 
 	memory_read_u32(process->memory, process->root, word - V8_TAG + STRING_LENGTH, &length);
-	/* The parts of a string that was made one lie in the first of them. */
+	/* If V8 has joined the parts of a string, the first part has all characters. */
 	for (unsigned i = 0; i < 2 && type >= 0 && type < other; i++) {
 		int kind = type & STRING_KIND;
 

@@ -53,7 +53,8 @@ struct frames {
 	size_t n_files;
 	/*
 	 * Modules by their hash. They are few and often repeated. A module that is here is not
-	 * stored again. Two modules with one place drive each other out, and are stored repeatedly.
+	 * stored again. Two modules that share a slot replace each other, and are stored
+	 * repeatedly.
 	 */
 	const char *modules[FRAMES_RECENT_MODULES];
 	uint16_t n_builds;
@@ -348,7 +349,7 @@ static uint32_t frames_add(struct frames *frames, const struct frame_function *f
 	new.file = frames_copy_file(frames, function->file);
 	new.hypercall = frame_names_hypercall(&new);
 	new.loop = new.kind == FRAME_KIND_USERLAND &&runtime_is_loop(new.raw_name);
-	/* A symbol may have such a name, too: its file has a build-id, or could have one. */
+	/* A symbol may have such a name, too: function->build is set then, be it empty. */
 	new.program = new.kind == FRAME_KIND_USERLAND && !function->build &&
 		      runtime_names_program(new.raw_name);
 	*frame = new;

@@ -80,9 +80,7 @@ static struct runtime_step runtimes_decode(const uint8_t *bytes, size_t n, uint6
 	return (struct runtime_step){ .jump = call ? 0 : step.target,
 				      .size_bytes = step.bad ? 0 : step.length,
 				      .call = call,
-				      .ends = step.flow == CODE_JUMP ||
-					      step.flow == CODE_INDIRECT ||
-					      step.flow == CODE_RETURN };
+				      .ends = step.flow == CODE_JUMP || step.flow == CODE_RETURN };
 }
 
 struct xtop_error *runtimes_create(struct frames *frames, enum runtimes_lines lines,

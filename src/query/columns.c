@@ -425,13 +425,16 @@ static int column_samples_compare(const struct column_context *context __attribu
 	       (a->weights.children_total > b->weights.children_total);
 }
 
+/* An overloaded function comes first among its overloads: its name is made for shown rows only. */
 static int column_symbol_compare(const struct column_context *context, const struct function_row *a,
 				 const struct function_row *b)
 {
-	char address_a[FRAME_NAME_BYTES], address_b[FRAME_NAME_BYTES];
+	struct function_row x = *a, y = *b;
+	char text_x[FRAME_NAME_BYTES], text_y[FRAME_NAME_BYTES];
 
-	return strcmp(column_symbol_text(context, a, address_a),
-		      column_symbol_text(context, b, address_b));
+	x.overloaded = y.overloaded = false;
+	return strcmp(column_symbol_text(context, &x, text_x),
+		      column_symbol_text(context, &y, text_y));
 }
 
 static int column_module_compare(const struct column_context *context, const struct function_row *a,

@@ -61,8 +61,9 @@ static uint32_t functions_add_row(struct functions_pass *pass, uint32_t id)
 		if (!*row_of)
 			*row_of = functions_add_row(pass, frame->group);
 	} else {
-		pass->table->rows[pass->table->n] =
-			(struct function_row){ .frame = id, .process = FRAME_NONE };
+		pass->table->rows[pass->table->n] = (struct function_row){
+			.frame = id, .process = FRAME_NONE, .overloads = frame->overloads
+		};
 		*row_of = (uint32_t)++pass->table->n;
 	}
 	return *row_of;
@@ -130,17 +131,34 @@ static void functions_run(struct functions_pass *pass, const struct snapshot_nod
 	}
 }
 
-/* The first of several overloads has its name without parameters: it was met when it was alone. */
-static void functions_mark_overloaded(struct functions_pass *pass)
+static int functions_by_frame(const void *a, const void *b)
 {
-	struct function_row *rows = pass->table->rows;
+	uint32_t x = ((const struct function_row *)a)->frame,
+		 y = ((const struct function_row *)b)->frame;
 
-	for (size_t i = 0; i < pass->table->n; i++) {
-		const struct frame *frame = frames_get(pass->snapshot->frames, rows[i].frame);
-		uint32_t row = frame->overloads ? pass->rows_of[frame->overloads] : 0;
+	return (x > y) - (x < y);
+}
 
-		if (row && row != NO_ROW)
-			rows[row - 1].overloaded = true;
+/*
+ * Marks each row whose function has an overload in another row. It was met before the others, so
+ * its name has no parameters. May put the rows in another order.
+ */
+static void functions_mark_overloaded(struct function_table *table)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < table->n; i++)
+		any |= table->rows[i].overloads != 0;
+	if (any)
+		qsort(table->rows, table->n, sizeof(*table->rows), functions_by_frame);
+	for (size_t i = 0; any && i < table->n; i++) {
+		const struct function_row key = { .frame = table->rows[i].overloads };
+		struct function_row *first = key.frame ? bsearch(&key, table->rows, table->n,
+								 sizeof(key), functions_by_frame)
+						       : NULL;
+
+		if (first)
+			first->overloaded = true;
 	}
 }
 
@@ -168,7 +186,7 @@ struct xtop_error *functions_build(const struct snapshot *snapshot, const struct
 		return error;
 	}
 	functions_run(&pass, nodes);
-	functions_mark_overloaded(&pass);
+	functions_mark_overloaded(&built);
 	built.whole = weights_of(&nodes[0]);
 	*table = built;
 	return NULL;
@@ -191,14 +209,6 @@ const char *functions_name(const struct frames *frames, const struct function_ro
 
 /* --- against a baseline ----------------------------------------------------------------------- */
 
-static int functions_by_frame(const void *a, const void *b)
-{
-	uint32_t x = ((const struct function_row *)a)->frame,
-		 y = ((const struct function_row *)b)->frame;
-
-	return (x > y) - (x < y);
-}
-
 struct xtop_error *functions_join(struct function_table *table, struct function_table *base)
 {
 	size_t n = table->n;
@@ -218,9 +228,12 @@ struct xtop_error *functions_join(struct function_table *table, struct function_
 		if (i < n && rows[i].frame == base->rows[j].frame)
 			rows[i].base = (uint32_t)j + 1;
 		else
-			rows[table->n++] = (struct function_row){ .frame = base->rows[j].frame,
-								  .process = FRAME_NONE,
-								  .base = (uint32_t)j + 1 };
+			rows[table->n++] =
+				(struct function_row){ .frame = base->rows[j].frame,
+						       .process = FRAME_NONE,
+						       .overloads = base->rows[j].overloads,
+						       .base = (uint32_t)j + 1 };
 	}
+	functions_mark_overloaded(table);
 	return NULL;
 }

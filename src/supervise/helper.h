@@ -41,11 +41,11 @@ bool helper_close_others(int socket);
 
 /*
  * Undoes helper_start(): closes the socket, whose end tells the process to end, and waits for the
- * process's end, WAIT_MS at most. Without a process it does nothing.
+ * process's end, WAIT_MS or longer on a busy machine. Without a process it does nothing.
  */
 void helper_end(struct helper *helper, unsigned wait_ms);
 
-/* Waits in the parent for the end of the process, WAIT_MS at most. True: the process has ended. */
+/* Waits WAIT_MS, or longer on a busy machine, for the end of the process. True: it has ended. */
 bool helper_wait_for_end(struct helper *helper, unsigned wait_ms);
 
 /*

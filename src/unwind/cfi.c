@@ -107,9 +107,11 @@ static enum unwind_step cfi_apply(const struct cfi_rule *rule, struct cursor *cu
  */
 static enum unwind_step cfi_leave_jump(const struct cfi_rule *rule, struct cursor *cursor)
 {
+	uint32_t needed = 1U << rule->reg | 1U << rule->slot[0] | 1U << rule->slot[1];
 	uint64_t rbp = cursor->regs[rule->slot[1]];
 
-	if (!cursor->interrupted || cursor->regs[REG_SP] != cursor->regs[rule->reg])
+	if (!cursor->interrupted || ~cursor->known & needed ||
+	    cursor->regs[REG_SP] != cursor->regs[rule->reg])
 		return STEP_NOT_COVERED;
 	cursor->regs[REG_RIP] = cursor->regs[rule->slot[PRESERVED_RETURN]];
 	cursor->regs[REG_RBP] = rbp;

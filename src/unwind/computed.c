@@ -187,6 +187,7 @@ static bool computed_find_bounds(void *context, uint64_t address, uint64_t *star
 	    computed_find_known(source, start, &known_start, &known_end) ||
 	    !computed_cut_end(source, address, &end))
 		return false;
+	entry_points_cut(&source->entries, address, &start, &end);
 	*startp = start;
 	*endp = end - start > FLOW_MAX_FUNCTION_BYTES ? start + FLOW_MAX_FUNCTION_BYTES : end;
 	return address < *endp;

@@ -4,7 +4,7 @@
  * first mechanism that covers the frame's address makes the step to the caller:
  *
  *   unwind_choose()   the mechanisms of mechanisms.h in their order, then frame pointers
- *   unwind_check()    is the caller further out, and is there code, after a call?
+ *   unwind_check()    is the caller further out, and does it follow a call in code?
  *   unwind_push()     adds the caller as a frame
  *
  *      kernel part  ──── STEP_USER: the user code's registers were found ───►  user part
@@ -39,7 +39,7 @@ struct walk {
 	struct unwind_stack *stack;
 	struct cursor cursor;
 	const struct unwind_space *space;     /* space of the current part; NULL: unknown */
-	const struct unwind_program *program; /* what knows code without tables here, or NULL */
+	const struct unwind_program *program; /* finds callers in code of the process; or NULL */
 	fp_step_fn *fp_step;                  /* step by frame pointers for the current part */
 	struct unwind_code code; /* the code at cursor_pc(); an empty range: not looked up yet */
 	bool has_tables;         /* some mechanism has a table for `code` */
@@ -50,7 +50,7 @@ struct walk {
 
 /* --- the code at the cursor ------------------------------------------------------------------- */
 
-/* Whether the cursor's address surely has no code if nothing is mapped there. */
+/* Whether an address at which nothing is mapped surely has no code. */
 static bool unwind_is_whole(const struct walk *walk)
 {
 	if (walk->cursor.user)
@@ -137,8 +137,8 @@ static enum unwind_step unwind_by_tables(struct walk *walk)
 }
 
 /*
- * Whether the caller follows a call. Checked only if no table gave the caller, and code is
- * readable.
+ * Whether a call stands in front of the caller's address. True without a look if a table of the
+ * file gave the caller, or if no code can be read.
  */
 static bool unwind_fits(const struct walk *walk)
 {
@@ -153,10 +153,10 @@ static bool unwind_fits(const struct walk *walk)
 /*
  * Makes a step by frame pointers, where no table covers the address. A guess may find a frame. A
  * guess may find the end of the chain only if the last frame was a guess, too: the walk has then
- * followed the chain of frame pointers to its end. A zero ends the chain only if frame pointers led
- * to this frame (FOLLOWED). Otherwise the function may use the register for any number, such as
- * zero. arm64 code is an exception, but not 32-bit Arm code: x29 always has a frame record's
- * address or 0 (Arm, AAPCS64, "The Frame Pointer").
+ * followed the chain of frame pointers to its end. A frame pointer of zero ends the chain only if
+ * frame pointers led to this frame (FOLLOWED). Otherwise the function may use the register for any
+ * number, such as zero. arm64 code is an exception, but not 32-bit Arm code: x29 always has a frame
+ * record's address or 0 (Arm, AAPCS64, "The Frame Pointer").
  */
 static inline enum unwind_step unwind_by_fp(struct walk *walk, bool followed)
 {
@@ -295,8 +295,8 @@ static enum unwind_stop unwind_check(struct walk *walk, uint64_t sp)
 
 /*
  * Notes that no call precedes the last frame's address if the last step left a signal handler's
- * trampoline: the kernel gave the handler the trampoline's first byte as its return address. In Go
- * and Windows programs, functions that have made a call lead to the interrupted code.
+ * trampoline: the kernel gave the handler the trampoline's first byte as its return address. Go's
+ * and Windows' tables do not count: there a function that has made a call leads to that code.
  */
 static void unwind_mark_trampoline(struct walk *walk)
 {
@@ -307,11 +307,12 @@ static void unwind_mark_trampoline(struct walk *walk)
 }
 
 /*
- * The step that was computed led to no caller. If frame pointers led to the last frame, its stack
+ * A step by computed rows led to no caller. If frame pointers led to the last frame, its stack
  * pointer SP is not sure: functions of V8 take their arguments off the stack before they return.
- * Then its frame pointer leads on: makes *STEP by it. Returns whether there is something new.
+ * Then its frame pointer leads on: makes *STEP by it, and N_SWITCHES is the number of switches
+ * before. Returns whether *STEP is to be checked.
  */
-static bool unwind_retry(struct walk *walk, uint64_t sp, enum unwind_stop stop,
+static bool unwind_retry(struct walk *walk, uint64_t sp, unsigned n_switches, enum unwind_stop stop,
 			 enum unwind_step *step)
 {
 	const struct unwind_frame *last = &walk->stack->frames[walk->stack->n_frames - 1];
@@ -324,6 +325,7 @@ static bool unwind_retry(struct walk *walk, uint64_t sp, enum unwind_stop stop,
 	cursor->regs[REG_SP] = sp;
 	cursor->regs[REG_RBP] = last->frame_pointer;
 	cursor->known = 1U << REG_PC | 1U << REG_SP | 1U << REG_RBP;
+	walk->n_switches = n_switches;
 	unwind_find(walk);
 	*step = unwind_by_fp(walk, true);
 	return *step == STEP_CALLER || *step == STEP_CUT;
@@ -334,6 +336,7 @@ static enum unwind_step unwind_frames(struct walk *walk, enum unwind_stop *stop)
 {
 	for (;;) {
 		uint64_t sp = walk->cursor.regs[REG_SP];
+		unsigned n_switches = walk->n_switches;
 		enum unwind_step step = unwind_choose(walk);
 
 		if (step == STEP_EH_RETURN)
@@ -341,7 +344,7 @@ static enum unwind_step unwind_frames(struct walk *walk, enum unwind_stop *stop)
 		do
 			*stop = step == STEP_CALLER ? unwind_check(walk, sp) : unwind_stop_of(step);
 		while (step == STEP_CALLER && *stop != UNWIND_COMPLETE &&
-		       unwind_retry(walk, sp, *stop, &step));
+		       unwind_retry(walk, sp, n_switches, *stop, &step));
 		if (step != STEP_CALLER || *stop != UNWIND_COMPLETE)
 			return step;
 		unwind_mark_trampoline(walk);
@@ -448,7 +451,7 @@ static bool unwind_find_user_arm32(struct walk *walk, uint32_t *flags)
 	return true;
 }
 
-/* The first and last instructions of the kernel count as a kernel part that was cut short. */
+/* In the kernel's first and last instructions, the kernel part counts as cut short. */
 static bool unwind_find_user_i386(struct walk *walk, enum unwind_step step, uint32_t *flags)
 {
 	if (step == STEP_USER)
@@ -466,7 +469,7 @@ static bool unwind_find_user_i386(struct walk *walk, enum unwind_step step, uint
 static bool unwind_find_user(struct walk *walk, enum unwind_step step, uint32_t *flags)
 {
 	*flags = 0;
-	/* A thread that another thread or a signal ends gives up its memory in any system call. */
+	/* Another thread or a signal may end a thread in any system call: its memory is gone. */
 	if (walk->spaces->user_ended && walk->cursor.vcpu->user_cut == CUT_NOT_PRESENT)
 		return false;
 	if (cursor_is_arm32(&walk->cursor))

@@ -136,9 +136,11 @@ int main(void)
 		if (!told_check_program(argv, versions[i]))
 			continue;
 		argv[2] = (char *)compiled_program;
-		told_check_program(argv, versions[i]);
+		check(told_check_program(argv, versions[i]), "%s: a program that compiles runs",
+		      versions[i]);
 		argv[2] = (char *)begin_program;
-		told_check_program_by(check_begin, argv, versions[i]);
+		check(told_check_program_by(check_begin, argv, versions[i]),
+		      "%s: a program with BEGIN runs", versions[i]);
 	}
 	return told_done("perl");
 }

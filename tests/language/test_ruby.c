@@ -98,7 +98,8 @@ int main(void)
 		if (!told_check_program(argv, versions[i]))
 			continue;
 		argv[3] = (char *)in_blocks;
-		told_check_program(argv, versions[i]);
+		check(told_check_program(argv, versions[i]), "%s: a program with blocks runs",
+		      versions[i]);
 	}
 	return told_done("ruby");
 }

@@ -225,10 +225,14 @@ int main(void)
 
 	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++)
 		if (check_program_by(told_check_native, versions[i], interpreted, "interpreted")) {
-			check_program_by(told_check_native, versions[i], compiled, "compiled");
-			check_program_by(told_check_native, versions[i], large, "large");
-			check_program_by(check_workers, versions[i], workers, "workers");
-			check_program_by(check_busy, versions[i], busy, "busy");
+			check(check_program_by(told_check_native, versions[i], compiled,
+					       "compiled") &&
+				      check_program_by(told_check_native, versions[i], large,
+						       "large") &&
+				      check_program_by(check_workers, versions[i], workers,
+						       "workers") &&
+				      check_program_by(check_busy, versions[i], busy, "busy"),
+			      "%s: all programs run", versions[i]);
 		}
 	return told_done("node");
 }

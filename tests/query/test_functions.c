@@ -183,21 +183,32 @@ static void test_join(void)
 	snapshot_destroy(after);
 }
 
-/* Parameters are shown where two rows would look alike, and only there. */
-static void check_overloads(struct frames *named, const char *const *stacks, const char *wanted)
+/*
+ * Whether a table of STACKS, with what only BASE has (NULL: none), has the names WANTED. A function
+ * has its parameters if another row, or a function met before, has its name without them.
+ */
+static void check_overloads(struct frames *named, const char *const *stacks,
+			    const char *const *base, const char *wanted, const char *label)
 {
 	struct snapshot *snapshot = stacks_snapshot(named, stacks);
-	struct function_table table;
+	struct snapshot *before = base ? stacks_snapshot(named, base) : NULL;
+	struct function_table table, old = { 0 };
 	char text[256] = "", name[FRAME_NAME_BYTES];
 
 	must(functions_build(snapshot, NULL, false, &table));
+	if (before) {
+		must(functions_build(before, NULL, false, &old));
+		must(functions_join(&table, &old));
+	}
 	for (size_t i = 0; i < table.n; i++) {
 		strcat(text, functions_name(named, &table.rows[i], false, name));
 		strcat(text, "; ");
 	}
-	check_string(text, wanted, "names of overloads");
+	check_string(text, wanted, label);
 	functions_deinit(&table);
+	functions_deinit(&old);
 	snapshot_destroy(snapshot);
+	snapshot_destroy(before);
 }
 
 static void test_overloads(void)
@@ -208,10 +219,12 @@ static void test_overloads(void)
 	struct frames *named;
 
 	must(frames_create(symbol_demangle, &named));
-	check_overloads(named, one, "load; ");
-	check_overloads(named, both, "load(double); load(int); store; ");
-	check_overloads(named, one, "load; ");
-	check_overloads(named, second, "load(double); ");
+	check_overloads(named, one, NULL, "load; ", "a function that is alone");
+	check_overloads(named, both, NULL, "load(int); load(double); store; ", "two overloads");
+	check_overloads(named, one, NULL, "load; ", "the first one alone");
+	check_overloads(named, second, NULL, "load(double); ", "the second one alone");
+	check_overloads(named, second, one, "load(int); load(double); ", "the first one is gone");
+	check_overloads(named, one, second, "load(int); load(double); ", "the second one is gone");
 	frames_destroy(named);
 }
 

@@ -275,12 +275,13 @@ static void step_find_landing(const uint8_t *code)
 					      step.regs.rsi, step.regs.rdi };
 	bool is_register = false;
 
-	if (code[0] == 0xff)
+	if (code[0] == 0xff || step.regs.rip == step.landing)
 		step.landing = 0;
 	if (!step_loads_rsp(code, &is_register) || !is_register)
 		return;
 	for (unsigned i = 0; i + 1 < sizeof(step.code); i++)
-		if (step.code[i] == 0xff && (step.code[i + 1] & 0xf8) == 0xe0) {
+		if (step.code[i] == 0xff && (step.code[i + 1] & 0xf8) == 0xe0 &&
+		    (!i || step.code[i - 1] != 0x41)) { /* not jmp *%r8 to *%r15 */
 			step.landing = values[step.code[i + 1] & 7];
 			return;
 		}

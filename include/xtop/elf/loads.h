@@ -38,8 +38,9 @@ struct loads {
 
 /*
  * The addresses at which an image begins to run: e_entry, the one in Xen's note for PVH guests, and
- * those to which jumps lead from there. 0: no such entry. `called`: what the code at e_entry has
- * called is no part of it, though a symbol or an FDE of that code covers it, as glibc's for arm64.
+ * those to which jumps lead from there. 0: no such entry. `called` is the function that the code at
+ * e_entry calls. A symbol or an FDE of the entry's may cover that function, too, as glibc's for
+ * arm64 does; it is no part of the entry all the same.
  */
 #define ENTRY_MAX_JUMPS 4
 struct entry_points {

@@ -48,7 +48,7 @@ struct runtime_step {
 	uint64_t jump;      /* target of the jump; 0: the instruction does not jump */
 	uint8_t size_bytes; /* 0: there is no instruction */
 	bool call;          /* it calls a function; `jump` is then 0 */
-	bool ends;          /* a return, or a jump that is always taken */
+	bool ends;          /* a return, or a jump that is always taken, to a fixed place */
 };
 
 typedef struct runtime_step runtime_decode_fn(const uint8_t *bytes, size_t n, uint64_t address);

@@ -17,6 +17,7 @@ struct function_row {
 	struct weights weights; /* children: a stack counts once, even with recursion */
 	uint32_t process;       /* the process that has most of the row; FRAME_NONE: no process */
 	uint32_t n_processes;   /* number of processes that have part of the row */
+	uint32_t overloads;     /* the frame that this one is an overload of; 0: none */
 	bool overloaded;        /* another row is an overload of this one */
 	uint32_t base;          /* set by functions_join(): row of the baseline + 1; 0: none */
 };

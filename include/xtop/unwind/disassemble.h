@@ -28,7 +28,7 @@ enum code_flow {
 	CODE_JUMP,     /* control always goes to the target */
 	CODE_BRANCH,   /* control goes to the target or to the next instruction */
 	CODE_INDIRECT, /* control always goes to an address in a register or in memory */
-	CODE_RETURN,   /* also from an exception: iret, eret */
+	CODE_RETURN,   /* also from an exception or to user code: iret, sysret, eret */
 };
 
 /* What one instruction does to the flow of control. */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files of overlayfs; see overlay.h. Its inodes have no pages: the file is one of an upper file
- * system, if the container has written to it, or else one of a lower file system, the image's.
- * overlayfs is a module in most kernels, and the kernel's types lack its own. These words follow
- * the inode in its struct ovl_inode (Linux fs/overlayfs/ovl_entry.h):
+ * Files of overlayfs; see overlay.h. Its inodes have no pages: an inode of the upper file system
+ * has them, if the container has written to the file, or else one of a lower file system, the
+ * image's. overlayfs is a module in most kernels, and the kernel's types lack its own. These words
+ * follow the inode in its struct ovl_inode (Linux fs/overlayfs/ovl_entry.h):
  *
  *   up to 5.18   upper dentry, lower inode
  *   up to 6.4    upper dentry, layer, lower dentry
  *   from 6.5     upper dentry, ovl_entry: { number of layers, layer, lower dentry, ... }
  *
- * The inode that is found must have the size and the time of the last change that overlayfs has
- * copied from it, in another file system (ovl_copyattr(), fs/overlayfs/util.c).
+ * An inode is the right one if it lies in another file system, and has the size and the time of the
+ * last change that overlayfs has copied (ovl_copyattr(), fs/overlayfs/util.c).
  */
 #include "config.h"
 
@@ -26,13 +26,13 @@
 
 static bool overlay_has(const struct linux_guest *guest, uint64_t inode)
 {
-	uint64_t super, magic;
+	uint64_t super, magic = 0;
 
 	return member_read_pointer(guest, inode, INODE_SB, &super) &&
 	       member_read_word(guest, super, SUPER_MAGIC, &magic) && magic == OVERLAY_MAGIC;
 }
 
-/* Whether both inodes are in different file systems, and alike. */
+/* Whether two inodes lie in different file systems, and have one size and one time. */
 static bool overlay_is_same(const struct linux_guest *guest, uint64_t above, uint64_t below)
 {
 	static const enum layout_member members[] = { INODE_SIZE, INODE_MTIME_SEC };
@@ -51,7 +51,7 @@ static bool overlay_is_same(const struct linux_guest *guest, uint64_t above, uin
 	return ns == other_ns;
 }
 
-/* Whether INODE has pages in memory, or is overlayfs's again. */
+/* Whether INODE has pages in memory, or belongs to another overlayfs. */
 static bool overlay_has_pages(const struct linux_guest *guest, uint64_t inode)
 {
 	uint64_t mapping, head;
@@ -112,8 +112,8 @@ static bool overlay_try_entry(struct overlay_search *search, uint64_t entry)
 }
 
 /*
- * Tries the three shapes of a struct ovl_inode. Several files may be alike: with metacopy=on one
- * whose owner or mode has changed has no data of its own, and the one below that has the pages.
+ * Tries the three shapes of a struct ovl_inode. With metacopy=on, a file whose owner or mode has
+ * changed has two inodes that are alike: the upper one has no data, a lower one has the pages.
  */
 static bool overlay_step(const struct linux_guest *guest, uint64_t *inode)
 {

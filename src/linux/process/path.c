@@ -18,7 +18,7 @@
  * A mapped file of overlayfs is the underlying file, on a file system with a mount that no user
  * sees. From 6.5 such a file is a struct backing_file, marked by FMODE_BACKING, and the path that
  * the user knows follows the struct file (Linux commit def3ae83da02 ("fs: store real path instead
- * of fake path in backing file f_path") (in v6.6)). Before that f_path was the user's.
+ * of fake path in backing file f_path") (in v6.6)). Before, f_path is that path.
  *
  * The way down: a dentry's children are in a list, linked by hlist_node d_sib from d_children, or
  * up to Linux 6.7 by list_head d_child from d_subdirs (Linux commit da549bdd15c2 ("dentry: switch
@@ -43,7 +43,7 @@
 
 struct path_place {
 	uint64_t vfsmount, dentry;
-	unsigned n_left; /* entries of all lists that are still looked at on the way down */
+	unsigned n_left; /* list entries that may still be looked at on the way down */
 };
 
 /* --- names up to the root --------------------------------------------------------------------- */

@@ -385,8 +385,10 @@ static struct request annotate_open(struct view_annotate *annotate, const struct
 		annotate_push(annotate, frame);
 		return request_of(REQUEST_UPDATE);
 	}
-	return view_message(row->flow == CODE_NEXT ? "no call or jump with a known target"
-						   : "nobody knows a function there");
+	return view_message(row->flow == CODE_CALL || row->flow == CODE_JUMP ||
+					    row->flow == CODE_BRANCH
+				    ? "nobody knows a function there"
+				    : "no call or jump with a known target");
 }
 
 struct annotate_search {
