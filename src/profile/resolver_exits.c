@@ -76,6 +76,21 @@ static const struct os_task *resolver_find_exit_task(struct resolver *resolver, 
 	return &exits->task;
 }
 
+/* The page tables of the kernel that VCPU runs, as far as its latest sample tells. */
+static bool resolver_find_exit_root(struct resolver *resolver, unsigned vcpu,
+				    struct memory_root *root)
+{
+	const struct exits_seen *seen;
+
+	if (vcpu >= GUEST_MAX_VCPUS || !resolver->settings.os)
+		return false;
+	if (os_get_kernel_root(resolver->settings.os, root))
+		return true;
+	seen = &resolver->exits->seen[vcpu];
+	*root = walk_root(&seen->vcpu.regs);
+	return seen->time_ns;
+}
+
 /*
  * Reads the code of the function that exits at ADDRESS, through ROOT: no sample may ever end in it.
  * ANSWER names it. An exit does not tell how wide a program's code is: VCPU's latest sample does.
@@ -158,7 +173,7 @@ static struct exits_place resolver_name_exit(void *context, unsigned vcpu, uint6
 	if (has_kernel && !resolver_is_kernel_exit(resolver, kernel, address))
 		return resolver_name_user_exit(resolver, vcpu, address);
 	answer = names_find(resolver->names, kernel, address, FRAME_KIND_KERNEL, false, 0);
-	if (vcpu < GUEST_MAX_VCPUS && has_kernel && os_get_kernel_root(os, &root))
+	if (resolver_find_exit_root(resolver, vcpu, &root))
 		resolver_read_exit_code(resolver, vcpu, address, answer, root);
 	return (struct exits_place){ .frame = answer->frame };
 }
