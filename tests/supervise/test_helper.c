@@ -286,7 +286,8 @@ static void test_own_end(void)
 
 			start(runs[i], &helper);
 			ended.fd = helper.socket;
-			n_seen += poll(&ended, 1, 60000) == 1 && helper_wait_for_end(&helper, 60000);
+			n_seen +=
+				poll(&ended, 1, 60000) == 1 && helper_wait_for_end(&helper, 60000);
 			went_on |= seen->went_on;
 			if (helper.pid)
 				kill_process(helper.pid, SIGKILL);
