@@ -312,17 +312,12 @@ static void fold_read_code(struct fold *fold, const struct sample_vcpu *vcpu, ui
 	seen_code_add(fold->settings.code, &sample);
 }
 
-/*
- * Counts the sample at its instruction. All unnamed code that was compiled at run time is one
- * frame: nothing tells its functions apart, so a distance in that frame means nothing.
- */
+/* Counts the sample at its instruction. */
 static void fold_count_address(struct fold *fold, const struct sample_vcpu *vcpu, uint32_t frame,
 			       const struct name_answer *answer)
 {
-	bool jit = answer->quality != NAME_SYMBOL && answer->cause == UNKNOWN_JIT;
-
 	frame = frame_get_function(frames_get(fold->settings.frames, frame), frame);
-	if (!fold->settings.code || frame < N_FRAME_IDS || jit ||
+	if (!fold->settings.code || frame < N_FRAME_IDS || name_is_jit(answer) ||
 	    fold->stack.frames[0].flags & FRAME_RETURN)
 		return;
 	addresses_add(fold->settings.addresses, frame, answer->distance, fold->time_ns,

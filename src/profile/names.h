@@ -43,6 +43,15 @@ struct name_answer {
 	enum frame_kind kind : 8;     /* FRAME's kind */
 };
 
+/*
+ * Whether ANSWER is unnamed code that was compiled at run time, all of which is one frame: nothing
+ * tells its functions apart, so a distance in that frame means nothing.
+ */
+static inline bool name_is_jit(const struct name_answer *answer)
+{
+	return answer->quality != NAME_SYMBOL && answer->cause == UNKNOWN_JIT;
+}
+
 struct names;
 
 struct xtop_error *names_create(struct frames *frames, struct names **namesp);

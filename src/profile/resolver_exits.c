@@ -101,7 +101,6 @@ static void resolver_read_exit_code(struct resolver *resolver, unsigned vcpu, ui
 	const struct registers *latest = &resolver->exits->seen[vcpu].vcpu.regs;
 	const struct frame *frame = frames_get(resolver->frames, answer->frame);
 	bool kernel = frame->kind == FRAME_KIND_KERNEL;
-	bool jit = answer->quality != NAME_SYMBOL && answer->cause == UNKNOWN_JIT;
 	struct seen_sample sample = {
 		.frame = frame_get_function(frame, answer->frame),
 		.name = answer,
@@ -113,7 +112,8 @@ static void resolver_read_exit_code(struct resolver *resolver, unsigned vcpu, ui
 		.root = root,
 	};
 
-	if (sample.memory && resolver->fold.settings.code && sample.frame >= N_FRAME_IDS && !jit)
+	if (sample.memory && resolver->fold.settings.code && sample.frame >= N_FRAME_IDS &&
+	    !name_is_jit(answer))
 		seen_code_add(resolver->fold.settings.code, &sample);
 }
 
