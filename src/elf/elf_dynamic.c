@@ -358,20 +358,14 @@ void elf_find_exports(struct elf_file *file, const char *const *names, size_t n,
 	file->incomplete = incomplete; /* missing bytes here are no reason to read the file again */
 }
 
-static uint64_t elf_find_code_section(const struct elf_file *file, const char *name)
-{
-	size_t index = elf_find_section(file, name);
-
-	return index ? file->sections[index].start : 0;
-}
-
 void elf_find_init(struct elf_file *file, uint64_t *init, uint64_t *fini)
 {
+	size_t section = elf_find_section(file, ".fini");
 	bool incomplete = file->incomplete;
 	struct elf_tags tags;
 
 	elf_read_tags(file, &tags);
 	file->incomplete = incomplete; /* missing bytes here are no reason to read the file again */
-	*init = tags.init ? tags.init : elf_find_code_section(file, ".init");
-	*fini = tags.fini ? tags.fini : elf_find_code_section(file, ".fini");
+	*init = tags.init;
+	*fini = !tags.fini && section ? file->sections[section].start : tags.fini;
 }

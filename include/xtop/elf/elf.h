@@ -150,8 +150,8 @@ bool elf_get_loads(const struct elf_file *file, struct loads *loads);
 /* --- elf_dynamic.c ---------------------------------------------------------------------------- */
 
 /*
- * The functions that run first and last, by the dynamic section, or in a static file by the names
- * of its sections; 0: none is known.
+ * The functions that the dynamic linker calls first and last; 0: none is known. In a static file
+ * *FINI is where .fini begins. *INIT stays 0 there: other code without tables may follow .init.
  */
 void elf_find_init(struct elf_file *file, uint64_t *init, uint64_t *fini);
 /*
