@@ -23,9 +23,11 @@
 #include "tests/support/folder.h"
 #include "tests/support/tap.h"
 
-static char folder[] = "/tmp/xtop-test-XXXXXX";
-static char records[64];
-static struct pause_found found;
+static struct {
+	char folder[sizeof("/tmp/xtop-test-XXXXXX")];
+	char records[64]; /* the folder of the records */
+	struct pause_found found;
+} left = { .folder = "/tmp/xtop-test-XXXXXX" };
 static struct guest_info info = {
 	.name = "web01", .uuid = "11111111-2222-3333-4444-555555555555", .domid = 7, .n_vcpus = 2
 };
@@ -44,7 +46,7 @@ static void remove_file(void)
 {
 	char path[200];
 
-	snprintf(path, sizeof(path), "%s/%u.%s.%d", records, info.domid, info.uuid, getpid());
+	snprintf(path, sizeof(path), "%s/%u.%s.%d", left.records, info.domid, info.uuid, getpid());
 	unlink(path);
 	if (meanwhile.is_replaced)
 		close(open(path, O_WRONLY | O_CREAT | O_EXCL, 0600));
@@ -72,7 +74,7 @@ int flock(int fd, int operation)
 
 static void make_file(struct pause_file *file)
 {
-	if (pause_file_create(records, &info, OWNER, true, file))
+	if (pause_file_create(left.records, &info, OWNER, true, file))
 		abort();
 }
 
@@ -108,10 +110,10 @@ static void look(uint64_t cpu_time_ns)
 {
 	unsigned stale;
 
-	pause_find_records(records, &info, cpu_time_ns, &found);
-	stale = found.stale;
-	pause_close_records(&found, true);
-	found.stale = stale;
+	pause_find_records(left.records, &info, cpu_time_ns, &left.found);
+	stale = left.found.stale;
+	pause_close_records(&left.found, true);
+	left.found.stale = stale;
 }
 
 static void test_ends_well(void)
@@ -120,21 +122,21 @@ static void test_ends_well(void)
 	struct stat status;
 
 	look(0);
-	check(!found.live && !found.stale, "no record is found at first");
+	check(!left.found.live && !left.found.stale, "no record is found at first");
 	make_file(&file);
-	check(file.record && count_files(records) == 1, "a record is made: %s",
+	check(file.record && count_files(left.records) == 1, "a record is made: %s",
 	      file.path ? file.path : "none");
-	check(stat(records, &status) == 0 && (status.st_mode & 07777) == 0700,
+	check(stat(left.records, &status) == 0 && (status.st_mode & 07777) == 0700,
 	      "the folder of records has mode 0700");
 	check(file.path && stat(file.path, &status) == 0 && (status.st_mode & 07777) == 0600,
 	      "the record file has mode 0600");
 	pause_mark_begin(&file.record->mark, 5, 0);
 	look(5);
-	check(found.live == 1 && !found.stale && count_files(records) == 1,
+	check(left.found.live == 1 && !left.found.stale && count_files(left.records) == 1,
 	      "a locked record is live, and stays");
 	pause_mark_end(&file.record->mark);
 	pause_file_remove(&file);
-	check(!file.record && count_files(records) == 0, "the record is removed");
+	check(!file.record && count_files(left.records) == 0, "the record is removed");
 	pause_mark_begin(NULL, 1, 1);
 	pause_mark_end(NULL);
 }
@@ -146,15 +148,15 @@ static void test_starts_together(void)
 
 	meanwhile.n_removed = 3;
 	make_file(&file);
-	check(file.record && count_files(records) == 1,
+	check(file.record && count_files(left.records) == 1,
 	      "a record that was removed before it was locked is made again");
 	look(0);
-	check_u64(found.live, 1, "records that another xtop sees");
+	check_u64(left.found.live, 1, "records that another xtop sees");
 	pause_file_remove(&file);
-	check_u64(count_files(records), 0, "records after the removal");
+	check_u64(count_files(left.records), 0, "records after the removal");
 	meanwhile.n_locked = 3;
 	make_file(&file);
-	check(file.record && count_files(records) == 1,
+	check(file.record && count_files(left.records) == 1,
 	      "a record that another xtop has locked is made again");
 	pause_file_remove(&file);
 	meanwhile.n_removed = 1000;
@@ -177,7 +179,7 @@ static void test_judged_meanwhile(void)
 	meanwhile.is_replaced = true;
 	look(0);
 	meanwhile.is_replaced = false;
-	check(!found.stale && count_files(records) == 1,
+	check(!left.found.stale && count_files(left.records) == 1,
 	      "a new file of the same name is not removed");
 	file = (struct pause_file){ .path = file.path, .fd = -1 };
 	pause_file_remove(&file);
@@ -204,11 +206,11 @@ static void test_survivor(void)
 	file.record = NULL;
 	close(file.fd);
 	look(0);
-	check_u64(found.live, 1, "live records while a child lives");
+	check_u64(left.found.live, 1, "live records while a child lives");
 	close(pipe_fds[1]);
 	waitpid(child, NULL, 0);
 	look(0);
-	check(!found.live && found.stale == 1 && count_files(records) == 0,
+	check(!left.found.live && left.found.stale == 1 && count_files(left.records) == 0,
 	      "a record is stale and removed after the child has ended");
 	file.fd = -1;
 	pause_file_remove(&file);
@@ -218,43 +220,43 @@ static void test_left(void)
 {
 	leave(true, 1000000000);
 	look(1000000000);
-	check(found.stale == 1 && found.stopped == 1 && !found.run && found.pid,
+	check(left.found.stale == 1 && left.found.stopped == 1 && !left.found.run && left.found.pid,
 	      "a guest that a killed xtop has stopped is found as ours");
 	look(1000000000);
-	check(!found.stale, "a stale record is found only once");
+	check(!left.found.stale, "a stale record is found only once");
 	leave(true, 1000000000);
 	look(1200000000);
-	check_u64(found.stopped, 1,
+	check_u64(left.found.stopped, 1,
 		  "each vCPU may use 0.1 s between mark and stop: found as stopped");
 	leave(true, 1000000000);
 	look(1200000001);
-	check(!found.stopped && found.run == 1,
+	check(!left.found.stopped && left.found.run == 1,
 	      "a guest that used more CPU time has run: not our pause");
 	leave_since(true, 1000000000, 300000000);
 	look(1800000000);
-	check_u64(found.stopped, 1,
+	check_u64(left.found.stopped, 1,
 		  "a vCPU may also use the time from look to mark: found as stopped");
 	leave_since(true, 1000000000, 300000000);
 	look(1800000001);
-	check_u64(found.run, 1, "a vCPU that used more than that has run: found as run");
+	check_u64(left.found.run, 1, "a vCPU that used more than that has run: found as run");
 	leave_since(true, 1000000000, UINT64_MAX);
 	look(1200000001);
-	check_u64(found.run, 1, "a time that is damaged counts as 0: found as run");
+	check_u64(left.found.run, 1, "a time that is damaged counts as 0: found as run");
 	leave_since(true, 1000000000, 10000000000);
 	look(1200000001);
-	check_u64(found.run, 1, "a time of ten seconds counts as 0: found as run");
+	check_u64(left.found.run, 1, "a time of ten seconds counts as 0: found as run");
 	leave(true, 1000000000);
 	look(999999999);
-	check(!found.stopped && found.run == 1,
+	check(!left.found.stopped && left.found.run == 1,
 	      "a guest with less CPU time than before is not our pause");
 	leave(false, 1000000000);
 	look(1000000000);
-	check(found.stale == 1 && !found.stopped && !found.run,
+	check(left.found.stale == 1 && !left.found.stopped && !left.found.run,
 	      "an xtop that was killed while the guest ran has left no pause");
 	leave(true, 1);
 	leave(true, 1);
 	look(1);
-	check_u64(found.stopped, 2, "pauses of two xtops that were killed during a stop");
+	check_u64(left.found.stopped, 2, "pauses of two xtops that were killed during a stop");
 }
 
 /* xtop may be killed before it has released the guest, or while it does that. */
@@ -263,26 +265,26 @@ static void test_found_and_killed(void)
 	struct pause_found second;
 
 	leave(true, 1);
-	pause_find_records(records, &info, 1, &found);
-	check(found.stopped == 1 && count_files(records) == 1,
+	pause_find_records(left.records, &info, 1, &left.found);
+	check(left.found.stopped == 1 && count_files(left.records) == 1,
 	      "a record that was found is not yet removed");
-	pause_find_records(records, &info, 1, &second);
+	pause_find_records(left.records, &info, 1, &second);
 	check(!second.stopped && second.live == 1,
 	      "another xtop does not find the same record meanwhile");
 	pause_close_records(&second, true);
-	pause_close_records(&found, false);
-	check_u64(count_files(records), 1,
+	pause_close_records(&left.found, false);
+	check_u64(count_files(left.records), 1,
 		  "records that stay when the finder is killed before the release");
 	look(1);
-	check(found.stopped == 1 && count_files(records) == 0,
+	check(left.found.stopped == 1 && count_files(left.records) == 0,
 	      "the next xtop finds the record that stayed");
 	for (unsigned i = 0; i <= PAUSE_MAX_FOUND; i++)
 		leave(true, 1);
 	look(1);
-	check(found.stopped == PAUSE_MAX_FOUND && count_files(records) == 1,
+	check(left.found.stopped == PAUSE_MAX_FOUND && count_files(left.records) == 1,
 	      "a search leaves the record that is more than it can keep");
 	look(1);
-	check(found.stopped == 1 && count_files(records) == 0,
+	check(left.found.stopped == 1 && count_files(left.records) == 0,
 	      "the next xtop finds the record that was left");
 }
 
@@ -291,15 +293,16 @@ static void test_others(void)
 	leave(true, 1);
 	info.domid = 8;
 	look(1);
-	check(!found.stale && count_files(records) == 1, "a record of another domid stays");
+	check(!left.found.stale && count_files(left.records) == 1,
+	      "a record of another domid stays");
 	info.domid = 7;
 	info.uuid[0] = '9';
 	look(1);
-	check(!found.stale && count_files(records) == 1,
+	check(!left.found.stale && count_files(left.records) == 1,
 	      "a record of another domain with the same domid stays");
 	info.uuid[0] = '1';
 	look(1);
-	check(found.stopped == 1 && count_files(records) == 0,
+	check(left.found.stopped == 1 && count_files(left.records) == 0,
 	      "the record of the domain itself is found and removed");
 }
 
@@ -334,7 +337,7 @@ static const char *create_second(bool shared)
 {
 	static char message[200];
 	struct pause_file file;
-	struct xtop_error *error = pause_file_create(records, &info, 1, shared, &file);
+	struct xtop_error *error = pause_file_create(left.records, &info, 1, shared, &file);
 
 	snprintf(message, sizeof(message), "%s", error ? error_message(error) : "");
 	check(!error == !!file.record, "a second xtop gets either a record or an error");
@@ -352,7 +355,8 @@ static void test_second(void)
 		 "domain 'web01' is already profiled by process %d (xtop): --shared allows both",
 		 another);
 	check_string(create_second(false), wanted, "a second xtop is refused");
-	check_u64(count_files(records), 1, "records that are left, which are the first xtop's");
+	check_u64(count_files(left.records), 1,
+		  "records that are left, which are the first xtop's");
 	check_string(create_second(true), "", "a second xtop that may share gets no error");
 	info.domid = 8;
 	check_string(create_second(false), "", "a second xtop for another domain gets no error");
@@ -370,7 +374,7 @@ static int create_at(int barrier, int hold)
 	struct pause_file file;
 	char byte;
 
-	if (read(barrier, &byte, 1) || pause_file_create(records, &info, OWNER, false, &file))
+	if (read(barrier, &byte, 1) || pause_file_create(left.records, &info, OWNER, false, &file))
 		return 1;
 	return read(hold, &byte, 1) != 0;
 }
@@ -408,7 +412,7 @@ static void test_race(void)
 /* Another xtop holds the folder's lock, and is stopped. */
 static void test_stuck(void)
 {
-	int folder_fd = open(records, O_RDONLY | O_DIRECTORY);
+	int folder_fd = open(left.records, O_RDONLY | O_DIRECTORY);
 
 	if (flock(folder_fd, LOCK_EX))
 		abort();
@@ -426,7 +430,7 @@ static void put(const char *name, const char *bytes)
 	char path[200];
 	FILE *file;
 
-	snprintf(path, sizeof(path), "%s/%u.%s.%s", records, info.domid, info.uuid, name);
+	snprintf(path, sizeof(path), "%s/%u.%s.%s", left.records, info.domid, info.uuid, name);
 	file = fopen(path, "w");
 	fputs(bytes, file);
 	fclose(file);
@@ -444,7 +448,8 @@ static void test_damaged_magic(void)
 	close(file.fd);
 	file = (struct pause_file){ .path = file.path, .fd = -1 };
 	look(0);
-	check(found.stale == 1 && !found.stopped, "a file with another magic is no record");
+	check(left.found.stale == 1 && !left.found.stopped,
+	      "a file with another magic is no record");
 	pause_file_remove(&file);
 }
 
@@ -454,8 +459,8 @@ static void test_link_made_before(void)
 	struct pause_file file;
 	char path[200], target[80];
 
-	snprintf(path, sizeof(path), "%s/%u.%s.%d", records, info.domid, info.uuid, getpid());
-	snprintf(target, sizeof(target), "%s/target", folder);
+	snprintf(path, sizeof(path), "%s/%u.%s.%d", left.records, info.domid, info.uuid, getpid());
+	snprintf(target, sizeof(target), "%s/target", left.folder);
 	check(symlink(target, path) == 0, "a symlink with a record's name is made");
 	make_file(&file);
 	check(!file.record && access(target, F_OK) < 0, "nothing is written through the symlink");
@@ -473,12 +478,13 @@ static void test_damaged(void)
 	put("3", "something else of a good length, which is neither a record nor anything that one "
 		 "could take for a record, were it not for its name");
 	look(0);
-	check(found.stale == 3 && !found.stopped && count_files(records) == 0,
-	      "three damaged records are stale and removed: %u", found.stale);
-	snprintf(path, sizeof(path), "%s/%u.%s.4", records, info.domid, info.uuid);
+	check(left.found.stale == 3 && !left.found.stopped && count_files(left.records) == 0,
+	      "three damaged records are stale and removed: %u", left.found.stale);
+	snprintf(path, sizeof(path), "%s/%u.%s.4", left.records, info.domid, info.uuid);
 	check(symlink("/etc/passwd", path) == 0, "a symlink to /etc/passwd is made");
 	look(0);
-	check(!found.stale && count_files(records) == 1, "a symlink in the folder is not followed");
+	check(!left.found.stale && count_files(left.records) == 1,
+	      "a symlink in the folder is not followed");
 	unlink(path);
 	test_damaged_magic();
 	test_link_made_before();
@@ -498,26 +504,26 @@ static void test_open_folder(void)
 	struct pause_file file;
 
 	leave(true, 1);
-	chmod(records, 0777);
+	chmod(left.records, 0777);
 	look(1);
-	check(!found.stale, "a folder that others may write to is not read");
+	check(!left.found.stale, "a folder that others may write to is not read");
 	make_file(&file);
 	check(!file.record && file.fd < 0, "a folder that others may write to is not written to");
 	pause_file_remove(&file);
-	chmod(records, 0700);
-	if (geteuid() == 0 && chown(records, 65534, 65534) == 0) {
+	chmod(left.records, 0700);
+	if (geteuid() == 0 && chown(left.records, 65534, 65534) == 0) {
 		look(1);
-		check(!found.stale, "another user's folder is not read");
-		if (chown(records, 0, 0))
+		check(!left.found.stale, "another user's folder is not read");
+		if (chown(left.records, 0, 0))
 			abort();
 	}
 	look(1);
-	check_u64(found.stopped, 1, "stopped guests found in our own closed folder");
+	check_u64(left.found.stopped, 1, "stopped guests found in our own closed folder");
 	check(!pause_file_create("/nonexistent/x", &info, OWNER, false, &file) && !file.record,
 	      "without a folder there is no record and no error");
 	check_tried("/nonexistent/x", false, "a folder that is missing");
-	check_tried(records, true, "a folder of our own");
-	check_u64(count_files(records), 0, "files that a try leaves");
+	check_tried(left.records, true, "a folder of our own");
+	check_u64(count_files(left.records), 0, "files that a try leaves");
 }
 
 #define NO_MOUNT 2
@@ -534,9 +540,9 @@ static int create_where_full(void)
 	if (unshare(CLONE_NEWNS) && unshare(CLONE_NEWUSER | CLONE_NEWNS))
 		return NO_MOUNT;
 	if (mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) ||
-	    mount("none", records, "tmpfs", 0, "size=4096,mode=0700"))
+	    mount("none", left.records, "tmpfs", 0, "size=4096,mode=0700"))
 		return NO_MOUNT;
-	snprintf(path, sizeof(path), "%s/full", records);
+	snprintf(path, sizeof(path), "%s/full", left.records);
 	fd = open(path, O_WRONLY | O_CREAT, 0600);
 	if (write(fd, page, sizeof(page)) != sizeof(page))
 		return NO_MOUNT;
@@ -544,11 +550,11 @@ static int create_where_full(void)
 	if (file.record || file.fd >= 0)
 		return 1;
 	pause_file_remove(&file);
-	error = pause_try_directory(records);
+	error = pause_try_directory(left.records);
 	if (!error)
 		return 1;
 	error_destroy(error);
-	return count_files(records) == 1 ? 0 : 1;
+	return count_files(left.records) == 1 ? 0 : 1;
 }
 
 /* With a full disk, xtop goes on without a record, and gets no SIGBUS. */
@@ -569,9 +575,9 @@ static void test_full(void)
 
 int main(void)
 {
-	if (!mkdtemp(folder))
+	if (!mkdtemp(left.folder))
 		abort();
-	snprintf(records, sizeof(records), "%s/run", folder);
+	snprintf(left.records, sizeof(left.records), "%s/run", left.folder);
 	test_ends_well();
 	test_starts_together();
 	test_judged_meanwhile();
@@ -585,7 +591,7 @@ int main(void)
 	test_damaged();
 	test_open_folder();
 	test_full();
-	rmdir(records);
-	rmdir(folder);
+	rmdir(left.records);
+	rmdir(left.folder);
 	return tap_done();
 }
