@@ -12,7 +12,7 @@ TESTS = $(STEPPED_TESTS) $(QUICK_TESTS)
 # time each. tests/check --quick leaves them out.
 STEPPED_TESTS = tests/cli/old-linux tests/cli/cases tests/unwind/arm64 tests/unwind/protected tests/unwind/steps
 QUICK_TESTS = tests/symbol/stubs tests/cli/metrics tests/cli/json tests/cli/push tests/cli/diff \
-	$(check_PROGRAMS) tests/rules tests/cli/completion tests/cli/errors tests/cli/libraries tests/cli/lines \
+	$(check_PROGRAMS) tests/rules tests/cli/completion tests/cli/errors tests/cli/example tests/cli/libraries tests/cli/lines \
 	tests/cli/profile tests/cli/replay tests/cli/rights tests/cli/service
 LDADD = tests/support/libsupport.a libxtop.a $(XTOP_LIBS)
 
@@ -48,10 +48,10 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/vt.c
 
 # Files for the archive of `make dist`, besides the sources of programs.
-EXTRA_DIST += tests/recordings/sizes tests/demo tests/check tests/analyze tests/mutants tests/hardware tests/packaging tests/packaging-rpm tests/static tests/push_service tests/cross tests/musl tests/support/unlimited.c tests/support/glibc_names.c tests/examples tests/rules \
+EXTRA_DIST += tests/recordings/sizes $(addprefix tests/recordings/example/,init make shop.py squeeze) tests/demo tests/check tests/analyze tests/mutants tests/hardware tests/packaging tests/packaging-rpm tests/static tests/push_service tests/cross tests/musl tests/support/unlimited.c tests/support/glibc_names.c tests/examples tests/rules \
 	$(wildcard $(srcdir)/tests/*/*.h $(srcdir)/tests/*/*/*.h $(srcdir)/tests/*/*.golden $(srcdir)/tests/*/*/*.golden) \
 	tests/readers/run tests/readers/work.go $(wildcard $(srcdir)/tests/readers/*.js) \
-	$(addprefix tests/cli/,tap.sh cases completion diff errors json libraries lines metrics old-linux profile push replay rights service) \
+	$(addprefix tests/cli/,tap.sh cases completion diff errors example json libraries lines metrics old-linux profile push replay rights service) \
 	$(wildcard $(srcdir)/tests/cases/*) tests/metrics/alerts.test.yml tests/push/profile.proto tests/push/otlp.proto tests/push/otlp_folded.awk \
 	tests/language/Churn.java tests/language/Loops.java tests/language/Work.java tests/language/tapes tests/unwind/arm64 tests/unwind/protected tests/symbol/stubs tests/unwind/steps tests/unwind/steps_context.c tests/unwind/steps_ends.c tests/unwind/steps_work.c tests/unwind/steps_work.cc tests/unwind/steps_work.go tests/unwind/steps_work.rs tests/unwind/computed.sh tests/unwind/recorded/tiny-nofp.rec tests/unwind/recorded/tiny-nofp.elf
 

@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,6 +139,27 @@ static int library_open_copy(const char *bytes, size_t n)
 	return fd;
 }
 
+/* The example FILE in the program's archive or where its script installs it: beside the program. */
+static bool library_find_beside(const char *file, char **pathp)
+{
+	static const char *const folders[] = { "example", "../share/xtop/example" };
+	char program[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+	if (n < 0)
+		return false;
+	program[n] = '\0';
+	*strrchr(program, '/') = '\0';
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+		if (asprintf(pathp, "%s/%s/%s", program, folders[i], file) < 0)
+			return false;
+		if (access(*pathp, R_OK) == 0)
+			return true;
+		free(*pathp);
+	}
+	return false;
+}
+
 void library_find_example(const char *file, char **pathp)
 {
 	int fd = -1;
@@ -146,6 +168,8 @@ void library_find_example(const char *file, char **pathp)
 		if (strcmp(inside->name, file) == 0)
 			fd = library_open_copy(inside->bytes,
 					       (size_t)(inside->end - inside->bytes));
+	if (fd < 0 && library_find_beside(file, pathp))
+		return;
 	if (asprintf(pathp, "/proc/self/fd/%d", fd) < 0) /* -1: no such file */
 		*pathp = NULL;
 }

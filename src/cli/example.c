@@ -7,8 +7,9 @@
 
 /* The files stand in doc/example; doc/examples/README tells how each was made. */
 static const struct example examples[] = {
-	{ "server", "server.pb.gz", NULL },
-	{ "update", "update.pb.gz", "server.pb.gz" },
+	{ .name = "server", .file = "server.pb.gz" },
+	{ .name = "update", .file = "update.pb.gz", .baseline = "server.pb.gz" },
+	{ .name = "crash", .file = "crash.xrec.xz", .crash = true },
 };
 
 bool example_find(const char *name, const struct example **examplep)

@@ -324,6 +324,7 @@ static struct xtop_error *options_open_example(struct options *options)
 
 	library_find_example(example->file, &options->example_file);
 	options->replay = options->example_file;
+	options->crash |= example->crash;
 	if (example->baseline && !options->baseline && !options->batch) {
 		library_find_example(example->baseline, &options->example_baseline);
 		options->baseline = options->example_baseline;

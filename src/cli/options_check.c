@@ -134,15 +134,12 @@ static struct xtop_error *options_check_reports(const struct options *options)
 				   options->diff || options->json || options->example))
 		return error_create("--addr2line prints a trace only: leave out --output, --stats, "
 				    "--record, --diff, --json and --example");
-	if (options->crash && (options->replay || options->example || options->diff))
-		return error_create("--crash looks at the guest itself: a recording has neither "
-				    "its log nor all its tasks");
 	if (options->crash &&
-	    (options->output || options->stats || options->record || options->json ||
+	    (options->output || options->stats || options->diff || options->json ||
 	     options->annotate || options->addr2line || options->bare || options->quiet ||
 	     options->waits_hz > 0 || options->profile || options->baseline))
 		return error_create("--crash shows a report only: leave out --output, --stats, "
-				    "--record, --json, --annotate, --addr2line, --bare, --quiet, "
+				    "--diff, --json, --annotate, --addr2line, --bare, --quiet, "
 				    "--waits, --profile and --baseline");
 	return NULL;
 }

@@ -127,8 +127,16 @@ static struct xtop_error *pipeline_publish_profile(struct pipeline *pipeline)
 static struct xtop_error *pipeline_open_recording(struct pipeline *pipeline)
 {
 	const struct recording_info *info = recording_reader_get_info(pipeline->reader);
+	bool has_report = info->report != RECORDING_OF_TIME;
 	struct xtop_error *error;
 
+	if (has_report && !pipeline->options->crash)
+		return error_create("'%s' is a recording of --crash: add that option",
+				    pipeline->options->replay);
+	if (!has_report && pipeline->options->crash)
+		return error_create("'%s' was not recorded with --crash: it has neither the "
+				    "guest's log nor all its tasks",
+				    pipeline->options->replay);
 	pipeline->guest = (struct guest_info){
 		.domid = info->domid,
 		.type = info->type,
@@ -299,6 +307,9 @@ static struct xtop_error *pipeline_begin_writer(struct pipeline *pipeline)
 		.n_vcpus = pipeline->guest.n_vcpus,
 		.freq_hz = pipeline->options->freq_hz,
 		.wallclock_s = (uint64_t)time(NULL),
+		.report = !pipeline->options->crash   ? RECORDING_OF_TIME
+			  : pipeline->guest.crashed ? RECORDING_OF_CRASH
+						    : RECORDING_OF_STACKS,
 	};
 
 	if (!pipeline->options->record)

@@ -382,13 +382,15 @@ static void resolver_add_sample(struct resolver *resolver, const struct sample *
 
 /*
  * Records a sample that was added, after the guest memory that was read for it. The recording has
- * only the vCPUs that were added, and only the stack bytes that were needed.
+ * only the vCPUs that were added, and only the stack bytes that were needed; a report's has all.
  */
 static void resolver_record_sample(struct resolver *resolver, const struct sample *sample)
 {
 	struct recording_writer *writer = resolver->settings.writer;
 
-	if (writer && (resolver->needs.n_vcpus || !sample->n_vcpus))
+	if (writer && resolver->settings.crash)
+		recording_writer_write(writer, sample, NULL);
+	else if (writer && (resolver->needs.n_vcpus || !sample->n_vcpus))
 		recording_writer_write(writer, sample, &resolver->needs);
 }
 
@@ -457,11 +459,10 @@ void resolver_add(struct resolver *resolver, const void *record, size_t size_byt
 		resolver->fold.counts.bad_records++;
 		return;
 	}
-	if (resolver->settings.crash) {
+	if (resolver->settings.crash)
 		resolver_add_crash_sample(resolver, record);
-		return;
-	}
-	resolver_add_sample(resolver, record);
+	else
+		resolver_add_sample(resolver, record);
 	resolver_record_sample(resolver, record);
 	if (resolver->settings.recorded)
 		recorded_memory_end_turn(resolver->settings.recorded);

@@ -117,7 +117,10 @@ struct recording_chunk_info {
 	uint32_t machine;    /* RECORDING_MACHINE_... */
 	double freq_hz;      /* IEEE 754 binary64 */
 	uint64_t wallclock_s;
+	uint32_t report; /* enum recording_report; the first version ends before it */
+	uint32_t zero;   /* always 0 */
 };
+#define RECORDING_INFO_BYTES 136 /* size of INFO in the first version */
 
 /*
  * The functions of an image. The parts come in this order, each padded to 8:
@@ -224,7 +227,8 @@ void recorded_sample_deinit(struct recorded_sample *sample);
 /* These sizes are the format: to change one takes a new version. */
 _Static_assert(sizeof(struct recording_head) == 16, "file head");
 _Static_assert(sizeof(struct recording_chunk) == 16, "chunk head");
-_Static_assert(sizeof(struct recording_chunk_info) == 136, "INFO");
+_Static_assert(sizeof(struct recording_chunk_info) == 144, "INFO");
+_Static_assert(offsetof(struct recording_chunk_info, report) == RECORDING_INFO_BYTES, "INFO");
 _Static_assert(sizeof(struct recording_chunk_symbols) == 32, "SYMS");
 _Static_assert(sizeof(struct recording_symbol) == 16, "symbol");
 _Static_assert(sizeof(struct recording_chunk_end) == 48, "END");

@@ -66,16 +66,19 @@ static void reader_decode_end(struct recording_reader *reader, uint64_t size_byt
 static struct xtop_error *reader_decode_info(struct recording_reader *reader, uint64_t size_bytes)
 {
 	struct recording_info *info = &reader->info;
-	struct recording_chunk_info chunk;
+	struct recording_chunk_info chunk = { .report = RECORDING_OF_TIME };
 	enum guest_arch arch;
 
-	if (size_bytes < sizeof(chunk) || reader->has_info)
+	if (size_bytes < RECORDING_INFO_BYTES || reader->has_info)
 		return error_create("damaged: its INFO is too short, or comes twice");
-	memcpy(&chunk, chunks_payload(&reader->chunks), sizeof(chunk));
+	memcpy(&chunk, chunks_payload(&reader->chunks),
+	       size_bytes < sizeof(chunk) ? RECORDING_INFO_BYTES : sizeof(chunk));
 	if (!recording_find_arch(chunk.machine, &arch))
 		return error_create("recorded on machine type %u; this xtop reads x86-64 (62) and "
 				    "arm64 (183)",
 				    chunk.machine);
+	if (chunk.report >= N_RECORDING_REPORTS)
+		return error_create("made for a report that this xtop does not know");
 	if (chunk.guest_type > GUEST_HVM || chunk.n_vcpus < 1 || chunk.n_vcpus > GUEST_MAX_VCPUS ||
 	    !isfinite(chunk.freq_hz) || chunk.freq_hz < 0)
 		return error_create("damaged: guest type %u with %u vCPUs at %g Hz",
@@ -85,7 +88,8 @@ static struct xtop_error *reader_decode_info(struct recording_reader *reader, ui
 					 .arch = arch,
 					 .n_vcpus = chunk.n_vcpus,
 					 .freq_hz = chunk.freq_hz,
-					 .wallclock_s = chunk.wallclock_s };
+					 .wallclock_s = chunk.wallclock_s,
+					 .report = (enum recording_report)chunk.report };
 	memcpy(info->domain, chunk.domain, sizeof(info->domain) - 1);
 	memcpy(info->uuid, chunk.uuid, sizeof(info->uuid) - 1);
 	reader->has_info = true;

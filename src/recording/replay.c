@@ -164,12 +164,15 @@ static bool replay_sample(struct replay *replay, const struct sample *sample, si
 void replay_run(struct recording_reader *reader, struct control *control, struct ring *ring,
 		bool paced)
 {
+	const struct recording_info *info = recording_reader_get_info(reader);
 	struct replay replay = { .control = control, .ring = ring, .paced = paced };
 	const void *record;
 	size_t size_bytes;
 	bool going = true;
 
-	replay.counts.rate_asked_hz = recording_reader_get_info(reader)->freq_hz;
+	replay.counts.rate_asked_hz = info->freq_hz;
+	if (info->report == RECORDING_OF_CRASH)
+		replay.counts.ending = GUEST_END_CRASH;
 	while (going && !control_is_quitting(control) &&
 	       (record = recording_reader_next(reader, &size_bytes)))
 		going = recording_is_note(record) ? replay_commit(&replay, record, size_bytes)

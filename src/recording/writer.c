@@ -91,6 +91,7 @@ static void writer_write_info(struct recording_writer *writer, const struct reco
 		.machine = recording_machine(info->arch),
 		.freq_hz = info->freq_hz,
 		.wallclock_s = info->wallclock_s,
+		.report = info->report,
 	};
 
 	_Static_assert(sizeof(chunk.domain) == sizeof(info->domain), "domain");

@@ -27,7 +27,8 @@ static struct snapshot *crash_report_wait(const struct pipeline *pipeline)
 
 		if (snapshot && snapshot->crash)
 			return snapshot;
-		over = (snapshot && snapshot->at_end) || crash_report_has_failed(pipeline);
+		over = (snapshot && snapshot->at_end) ||
+		       (!pipeline_is_recording(pipeline) && crash_report_has_failed(pipeline));
 		snapshot_destroy(snapshot);
 	}
 	return NULL;

@@ -86,7 +86,10 @@ static void test_example(void)
 	options = accept("--example=update --baseline=x");
 	check_string(options.baseline, "x", "--example=update: a baseline that is given stays");
 	options_deinit(&options);
-	refuse("--example=x", "--example: 'x' is not allowed: server or update");
+	options = accept("--example=crash");
+	check(options.crash, "--example=crash: it is a report");
+	options_deinit(&options);
+	refuse("--example=x", "--example: 'x' is not allowed: server, update or crash");
 	refuse("--example -r x", "--example shows a profile of its own");
 	refuse("--example -d x", "--example shows a profile of its own");
 	refuse("--example -w x", "--example and --record");

@@ -243,12 +243,14 @@ static void create_os(const struct recording_reader *reader, const struct symbol
 
 static void play(struct recording_reader *reader, const struct symbols *symbols, uint8_t flags)
 {
+	const struct recording_info *info = recording_reader_get_info(reader);
 	struct resolver_settings settings = { .ring = ring,
 					      .control = control,
 					      .slot = slot,
 					      .symbols = symbols,
 					      .how = (flags & FLAG_HOW) / 2,
-					      .n_vcpus = recording_reader_get_info(reader)->n_vcpus,
+					      .crash = info->report != RECORDING_OF_TIME,
+					      .n_vcpus = info->n_vcpus,
 					      .max_nodes = flags & FLAG_FEW_NODES ? 16 : 4096 };
 	struct sampler_counts counts;
 	struct memory *memory = NULL;

@@ -34,7 +34,8 @@ static inline struct recording_info some_info(void)
 				       .type = GUEST_PVH,
 				       .n_vcpus = 2,
 				       .freq_hz = 99.5,
-				       .wallclock_s = 1700000000 };
+				       .wallclock_s = 1700000000,
+				       .report = RECORDING_OF_CRASH };
 
 	strcpy(info.domain, "web01");
 	strcpy(info.uuid, "8e4b2b3e-0a4f-4c39-b7a5-1d2f3c4b5a69");

@@ -152,6 +152,33 @@ static void test_short_end(void)
 	      "the complaint about an end mark without a number: %s", outcome.message);
 }
 
+/* In the first version INFO ended before its report. */
+static void test_short_info(void)
+{
+	struct recording_head head = { .version = RECORDING_VERSION, .head_bytes = sizeof(head) };
+	struct recording_chunk chunk = { .type = RECORDING_INFO,
+					 .size_bytes = RECORDING_INFO_BYTES };
+	const struct recording_chunk_info info = { .domain = "old",
+						   .n_vcpus = 1,
+						   .machine = RECORDING_MACHINE_X86_64,
+						   .freq_hz = 99,
+						   .report = RECORDING_OF_CRASH };
+	char file[sizeof(head) + sizeof(chunk) + RECORDING_INFO_BYTES];
+	struct recording_reader *reader;
+
+	memcpy(head.magic, RECORDING_MAGIC, sizeof(head.magic));
+	memcpy(file, &head, sizeof(head));
+	memcpy(file + sizeof(head), &chunk, sizeof(chunk));
+	memcpy(file + sizeof(head) + sizeof(chunk), &info, RECORDING_INFO_BYTES);
+	write_file(recorded.path_damaged, file, sizeof(file));
+	if (recording_reader_open(recorded.path_damaged, NULL, &reader))
+		abort();
+	check_string(recording_reader_get_info(reader)->domain, "old", "an older INFO is read");
+	check_u64(recording_reader_get_info(reader)->report, RECORDING_OF_TIME,
+		  "the report of an older INFO");
+	recording_reader_close(reader);
+}
+
 /* A pipe has no length. It gives the same samples and the same number of bytes cut off. */
 static void test_pipe(void)
 {
@@ -264,6 +291,7 @@ int main(void)
 	test_round_trip();
 	test_pipe();
 	test_short_end();
+	test_short_info();
 	test_no_file();
 	test_full_disk();
 	test_full_at_close();

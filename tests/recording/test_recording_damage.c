@@ -133,6 +133,8 @@ static void test_fields(void)
 		    "129 vCPUs");
 	check_field("guest type", IN_CHUNK(RECORDING_INFO, recording_chunk_info, guest_type), 3,
 		    "guest type 3");
+	check_field("report", IN_CHUNK(RECORDING_INFO, recording_chunk_info, report), 3,
+		    "made for a report that this xtop does not know");
 	check_field("no INFO", info, 4, 0, "does not say which guest");
 	check_field("INFO too short", info + 8, 8, 128, "too short");
 	check_field("INFO of all memory", info + 8, 8, UINT64_MAX, "damaged at byte 16");

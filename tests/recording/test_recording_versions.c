@@ -69,9 +69,9 @@ static void test_sizes_of_samples(void)
 	n = file ? fread(bytes, 1, sizeof(bytes), file) : 0;
 	if (file)
 		fclose(file);
-	check(n > 168 + sizeof(chunk), "a recording of arm64 has INFO and a sample: %zu bytes",
-	      n); /* head 16, INFO 16 + 136 */
-	memcpy(&chunk, bytes + 168, sizeof(chunk));
+	check(n > 176 + sizeof(chunk), "a recording of arm64 has INFO and a sample: %zu bytes",
+	      n); /* head 16, INFO 16 + 144 */
+	memcpy(&chunk, bytes + 176, sizeof(chunk));
 	check_u64(chunk.size_bytes, 32 + 24 + 328 + 16 + 32, "bytes of a sample of arm64");
 }
 

@@ -30,6 +30,8 @@ static:
 		$(srcdir)/doc/packaging/completion/_xtop $(srcdir)/doc/packaging/completion/xtop.fish \
 		static/archive/$(static_file)
 	cp $(srcdir)/doc/packaging/completion/xtop static/archive/$(static_file)/xtop.bash
+	mkdir static/archive/$(static_file)/example
+	cp $(srcdir)/doc/example/*.xrec.xz static/archive/$(static_file)/example
 	tar -c --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -C static/archive $(static_file) | \
 		xz -9e >$(static_file).tar.xz
 	cp xtop-static $(static_file)

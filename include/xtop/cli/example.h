@@ -10,6 +10,7 @@ struct example {
 	const char *name;     /* the word that --example takes */
 	const char *file;     /* its file among those of library_find_example() */
 	const char *baseline; /* an older file, to compare it with; NULL: none */
+	bool crash;           /* the file is a recording of --crash */
 };
 
 /* Finds the example NAME. False: there is none, and *EXAMPLEP stays as it is. */

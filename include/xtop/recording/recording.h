@@ -25,6 +25,14 @@ struct sampler_counts;
 struct takers_table;
 struct trace_chunk;
 
+/* What the samples are for. */
+enum recording_report {
+	RECORDING_OF_TIME,   /* a profile: samples tell where the guest's time goes */
+	RECORDING_OF_STACKS, /* the report of --crash about a guest that runs */
+	RECORDING_OF_CRASH,  /* the report of --crash about a guest that has crashed */
+	N_RECORDING_REPORTS
+};
+
 /* What the head of the file says. Strings end in a NUL, and are not clean. */
 struct recording_info {
 	char domain[64];
@@ -35,6 +43,7 @@ struct recording_info {
 	unsigned n_vcpus;
 	double freq_hz;       /* rate that was asked for */
 	uint64_t wallclock_s; /* seconds since 1970 at the start */
+	enum recording_report report;
 };
 
 /* What several clocks showed at one moment. */
