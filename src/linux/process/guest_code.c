@@ -31,6 +31,8 @@ struct guest_code {
 	struct guest_code_turns *turns;
 	struct image *image; /* owns this struct */
 	struct loads loads;
+	uint64_t code_bytes; /* distance between the first byte of code and the last */
+	uint64_t first_turn; /* the turn in which a search first asked; 0: none has */
 	int root_fd; /* -1 if there is none */
 };
 
@@ -54,12 +56,22 @@ static uint64_t guest_code_turn(void *context)
 	return turns->left_bytes && !memory_budget_is_full(turns->budget) ? number : 0;
 }
 
-/* Searches may use half of a turn; the rest is for the code at the addresses of chains. */
+/*
+ * Searches may use half of a turn; the rest is for the code at the addresses of chains. A program
+ * that is too large for half a turn is not searched in its first turn, as the search would find no
+ * bounds yet: its first names do not wait for that.
+ */
 static bool guest_code_may_search(void *context)
 {
-	const struct guest_code *code = context;
+	struct guest_code *code = context;
+	uint64_t turn = guest_code_turn(context);
 
-	return guest_code_turn(context) && code->turns->left_bytes > GUEST_CODE_TURN_BYTES / 2;
+	if (!code->first_turn)
+		code->first_turn = turn;
+	if (turn == code->first_turn && !code->turns->at_once &&
+	    code->code_bytes > GUEST_CODE_TURN_BYTES / 2)
+		return false;
+	return turn && code->turns->left_bytes > GUEST_CODE_TURN_BYTES / 2;
 }
 
 /*
@@ -193,6 +205,7 @@ struct xtop_error *guest_code_attach(struct image *image, const struct guest_fil
 				     .turns = turns,
 				     .image = image,
 				     .loads = *loads,
+				     .code_bytes = end - start,
 				     .root_fd = -1 };
 	if (root_fd >= 0 && turns->n_root_files < GUEST_CODE_MAX_ROOT_FILES)
 		code->root_fd = fcntl(root_fd, F_DUPFD_CLOEXEC, 0);

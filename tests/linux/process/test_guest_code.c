@@ -6,6 +6,9 @@
  */
 #include "config.h"
 
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "linux/process/code_files.h"
@@ -22,6 +25,7 @@
 #define BY_POINTER (TEXT + 0x90) /* nothing calls it directly */
 #define STACK 0x7ffe00001000ULL
 #define LARGE_BYTES 0x800000
+#define HALF_BYTES  0x90000 /* a little more than half of a turn may search */
 
 struct fixture {
 	struct made_linux *made;
@@ -274,22 +278,59 @@ static void test_budget(struct fixture *fixture)
 	end(fixture, file);
 }
 
+/* Opens a program with BYTES of code, of which IN_CACHE are in the page cache. */
+static struct code_file *open_large(struct fixture *fixture, size_t bytes, size_t in_cache)
+{
+	Elf64_Phdr *segments = (void *)(fixture->program.bytes + sizeof(Elf64_Ehdr));
+	char *copy = calloc(1, in_cache);
+
+	segments[1].p_filesz = segments[1].p_memsz = bytes;
+	assert(copy);
+	memcpy(copy, fixture->program.bytes, PROGRAM_BYTES);
+	fixture->address = made_file(fixture->made, "/bin/large", copy, in_cache);
+	made_set(fixture->made, made_inode_of(fixture->made, fixture->address), INODE_SIZE,
+		 bytes + PROGRAM_TEXT_OFFSET);
+	free(copy);
+	return open_file(fixture);
+}
+
+/* How many pages are read for the function at AT. */
+static uint64_t count_pages(const struct fixture *fixture, const struct code_file *file,
+			    uint64_t at)
+{
+	uint64_t before = memory_counts(fixture->made->guest.memory).pages;
+
+	walk(file, at, inner_words, 1);
+	start_of(file, at);
+	return memory_counts(fixture->made->guest.memory).pages - before;
+}
+
+/* The first names of a large program do not wait for a search that would not end in time. */
+static void test_first_turn(struct fixture *fixture)
+{
+	struct code_file *file;
+	uint64_t pages;
+
+	begin(fixture);
+	file = open_large(fixture, HALF_BYTES, HALF_BYTES + PROGRAM_TEXT_OFFSET);
+	pages = count_pages(fixture, file, INNER + 4);
+	check(pages < 16, "pages that are read in the first turn: %" PRIu64, pages);
+	wait_turns(2);
+	pages = count_pages(fixture, file, TEXT + HALF_BYTES / 2);
+	check(pages > 64, "pages of a search in the next turn: %" PRIu64, pages);
+	end(fixture, file);
+}
+
 /* A search of much code that is not in the page cache leaves room to follow a chain's code. */
 static void test_search(struct fixture *fixture)
 {
-	Elf64_Phdr *segments;
 	const struct unwind_stack *stack;
 	struct code_file *file;
 
 	begin(fixture);
-	segments = (void *)(fixture->program.bytes + sizeof(Elf64_Ehdr));
-	segments[1].p_filesz = segments[1].p_memsz = LARGE_BYTES;
-	fixture->address =
-		made_file(fixture->made, "/bin/large", fixture->program.bytes, PROGRAM_BYTES);
-	made_set(fixture->made, made_inode_of(fixture->made, fixture->address), INODE_SIZE,
-		 LARGE_BYTES + PROGRAM_TEXT_OFFSET);
-	file = open_file(fixture);
+	file = open_large(fixture, LARGE_BYTES, PROGRAM_BYTES);
 	walk(file, INNER + 4, inner_words, 1); /* the file is asked for code before */
+	wait_turns(2);
 	check(!start_of(file, TEXT + LARGE_BYTES / 2), "missing code has no functions");
 	stack = walk_inner(file);
 	check(is_whole(stack), "after a search a chain is whole (%u frames)", stack->n_frames);
@@ -333,6 +374,7 @@ int main(void)
 	test_missing(&fixture, true);
 	test_other_file(&fixture);
 	test_budget(&fixture);
+	test_first_turn(&fixture);
 	test_search(&fixture);
 	test_segment(&fixture);
 	return tap_done();
