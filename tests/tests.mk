@@ -314,6 +314,7 @@ check_PROGRAMS += \
 	tests/linux/kernel/test_kernel_image \
 	tests/linux/kernel/test_kernel_image_i386 \
 	tests/linux/kernel/test_kernel_log \
+	tests/linux/kernel/test_kernel_types \
 	tests/linux/kernel/test_layout \
 	tests/linux/kernel/test_linux_attach \
 	tests/linux/kernel/test_search \

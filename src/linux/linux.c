@@ -19,6 +19,7 @@
 #include "linux/kernel/generated_code.h"
 #include "linux/kernel/guest_clock.h"
 #include "linux/kernel/kernel_log.h"
+#include "linux/kernel/kernel_types.h"
 #include "linux/kernel/layout_32.h"
 #include "linux/kernel/linux_attach.h"
 #include "linux/kernel/member.h"
@@ -51,6 +52,7 @@ struct linux_system {
 	struct task_finder finder; /* owns tasks and processes; NULL if types are missing */
 	struct sleepers *sleepers; /* NULL before the first request */
 	struct processes_settings processes_settings;
+	bool polled; /* linux_poll() was called */
 	uint64_t retry_ns, retry_delay_ns; /* the next try to find processes; the delay after it */
 };
 
@@ -162,6 +164,8 @@ static void *linux_find(const struct os_guest *guest, const struct registers *re
 		free(system);
 		return NULL;
 	}
+	if (guest->at_once)
+		kernel_types_end(&system->kernel.guest);
 	system->space = guest->kernel;
 	system->debug_files = guest->debug.lines
 				      ? kernel_debug_files_create(guest, system->kernel.release)
@@ -207,6 +211,10 @@ static void linux_poll(void *context, uint64_t now_ns)
 	struct linux_system *system = context;
 	struct linux_guest *guest = &system->kernel.guest;
 
+	/* The first call comes before the first sample has its names. */
+	if (system->polled)
+		kernel_types_end(guest);
+	system->polled = true;
 	/* As long as no module is loaded, there is nothing to find. */
 	if (linux_is_i386(guest) && !layout_has(&guest->layout, MODULE_LIST))
 		module_layout_i386_find(guest);
@@ -424,8 +432,9 @@ static bool linux_read_timer(void *context, unsigned vcpu, uint64_t *timer_ns)
 
 static bool linux_read_events(void *context, struct os_events *events, unsigned n)
 {
-	const struct linux_system *system = context;
+	struct linux_system *system = context;
 
+	kernel_types_end(&system->kernel.guest);
 	return event_channels_read(&system->kernel.guest, events, n);
 }
 

@@ -33,6 +33,8 @@ libxtop_a_SOURCES += \
 	src/linux/kernel/kernel_image.h \
 	src/linux/kernel/kernel_log.c \
 	src/linux/kernel/kernel_log.h \
+	src/linux/kernel/kernel_types.c \
+	src/linux/kernel/kernel_types.h \
 	src/linux/kernel/layout.c \
 	src/linux/kernel/layout.h \
 	src/linux/kernel/layout_32.c \

@@ -41,6 +41,7 @@
 #include "inside_chain.h"
 #include "inside_waits.h"
 #include "linux/kernel/kernel_image.h"
+#include "linux/kernel/kernel_types.h"
 #include "linux/kernel/module_layout_i386.h"
 #include "linux/process/process_layout.h"
 #include "tests/support/dump_memory.h"
@@ -166,8 +167,10 @@ static bool attach(struct inside *inside, const struct guest_info *info)
 		memory_refresh(inside->memory);
 		if (info && !guest_get_registers(info, (unsigned)i % info->n_vcpus, &inside->regs))
 			continue;
-		if (linux_attach(&guest, &inside->regs, &inside->kernel))
+		if (linux_attach(&guest, &inside->regs, &inside->kernel)) {
+			kernel_types_end(&inside->kernel.guest);
 			return true;
+		}
 	}
 	return false;
 }

@@ -36,12 +36,14 @@
 
 #include "linux/kernel/btf.h"
 
+#include <assert.h>
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "xtop/base/work.h"
 
+#define BTF_NAME_BYTES   64 /* no name that is looked for is longer */
 #define BTF_MAGIC        0xeb9f
 #define BTF_HEADER_BYTES 24
 #define BTF_TYPE_BYTES   12
@@ -107,6 +109,28 @@ static uint32_t btf_info_members(uint32_t info)
 	return info & 0xffffff;
 }
 
+/* Whether the N bytes at AT, which are in the blob, were read or can be read now. */
+static bool btf_need(struct btf *btf, const uint8_t *at, size_t n)
+{
+	const struct btf_source *source = &btf->source;
+	size_t end = (size_t)(at - source->bytes) + n;
+
+	for (size_t i = (size_t)(at - source->bytes) / BTF_PIECE_BYTES;
+	     source->read && i * BTF_PIECE_BYTES < end; i++) {
+		size_t from = i * BTF_PIECE_BYTES, left = source->size_bytes - from;
+
+		if (btf->pieces[i])
+			continue;
+		if (!source->read(source->context, from,
+				  from + (left < BTF_PIECE_BYTES ? left : BTF_PIECE_BYTES))) {
+			btf->unreadable = true;
+			return false;
+		}
+		btf->pieces[i] = true;
+	}
+	return true;
+}
+
 /*
  * Reads a section's offset and length at AT in the header. Returns false if the section ends beyond
  * the BYTES of BODY.
@@ -123,17 +147,20 @@ static bool btf_section(const uint8_t *at, const uint8_t *body, size_t bytes,
 	return true;
 }
 
-static bool btf_read_header(struct btf *btf, const uint8_t *blob, size_t bytes)
+static bool btf_read_header(struct btf *btf)
 {
+	const uint8_t *blob = btf->source.bytes, *body;
+	size_t bytes = btf->source.size_bytes;
 	uint32_t header_bytes;
-	const uint8_t *body;
 
-	if (bytes < BTF_HEADER_BYTES || bytes > BTF_MAX_BYTES)
+	if (bytes < BTF_HEADER_BYTES || bytes > BTF_MAX_BYTES ||
+	    !btf_need(btf, blob, BTF_HEADER_BYTES))
 		return false;
 	if (blob[0] != (BTF_MAGIC & 0xff) || blob[1] != BTF_MAGIC >> 8 || blob[2] != 1 || blob[3])
 		return false;
 	header_bytes = btf_u32(blob + 4);
-	if (header_bytes < BTF_HEADER_BYTES || header_bytes > bytes)
+	if (header_bytes < BTF_HEADER_BYTES || header_bytes > bytes ||
+	    !btf_need(btf, blob, header_bytes))
 		return false;
 	body = blob + header_bytes;
 	bytes -= header_bytes;
@@ -141,7 +168,8 @@ static bool btf_read_header(struct btf *btf, const uint8_t *blob, size_t bytes)
 	    !btf_section(blob + 16, body, bytes, &btf->strings, &btf->strings_bytes))
 		return false;
 	if (header_bytes >= 32 &&
-	    !btf_section(blob + 24, body, bytes, &btf->kinds, &btf->kinds_bytes))
+	    (!btf_section(blob + 24, body, bytes, &btf->kinds, &btf->kinds_bytes) ||
+	     !btf_need(btf, btf->kinds, btf->kinds_bytes)))
 		return false;
 	/*
 	 * Every kernel so far writes the sections in this order, so the order shows whether they
@@ -149,17 +177,28 @@ static bool btf_read_header(struct btf *btf, const uint8_t *blob, size_t bytes)
 	 */
 	if (btf->types + btf->types_bytes > btf->strings || btf_u32(blob + 8) % 4)
 		return false;
-	return btf->strings_bytes && !btf->strings[0] && !btf->strings[btf->strings_bytes - 1];
+	return btf->strings_bytes && btf_need(btf, btf->strings, 1) && !btf->strings[0] &&
+	       btf_need(btf, btf->strings + btf->strings_bytes - 1, 1) &&
+	       !btf->strings[btf->strings_bytes - 1];
 }
 
-/* The name at OFFSET; NULL if OFFSET lies outside the strings. The last string ends with a NUL. */
-static const char *btf_name(const struct btf *btf, uint32_t offset)
+/*
+ * The name at OFFSET, of which BTF_NAME_BYTES were read, at least. NULL if OFFSET lies outside the
+ * strings. The last string ends with a NUL.
+ */
+static const char *btf_name(struct btf *btf, uint32_t offset)
 {
-	return offset < btf->strings_bytes ? (const char *)btf->strings + offset : NULL;
+	uint32_t left = btf->strings_bytes - offset;
+	const uint8_t *name = btf->strings + offset;
+
+	if (offset >= btf->strings_bytes ||
+	    !btf_need(btf, name, left < BTF_NAME_BYTES ? left : BTF_NAME_BYTES))
+		return NULL;
+	return (const char *)name;
 }
 
 /* Size of a type after its first 12 bytes, 0 .. 2^32. Returns false if the kind is unknown. */
-static bool btf_tail_bytes(const struct btf *btf, uint32_t info, uint64_t *bytes)
+static inline bool btf_tail_bytes(const struct btf *btf, uint32_t info, uint64_t *bytes)
 {
 	unsigned kind = btf_info_kind(info);
 	uint64_t members = btf_info_members(info);
@@ -174,62 +213,113 @@ static bool btf_tail_bytes(const struct btf *btf, uint32_t info, uint64_t *bytes
 	return true;
 }
 
-static void btf_add_wanted(const struct btf *btf, const uint8_t *type, uint32_t id,
-			   struct btf_want *wants, size_t n_wants)
+static unsigned btf_letter(const char *name)
+{
+	return (unsigned char)name[0] % BTF_LETTERS;
+}
+
+static void btf_add_wanted(struct btf *btf, const uint8_t *type, uint32_t id)
 {
 	const char *name = btf_name(btf, btf_u32(type));
 
 	if (!name || !*name)
 		return;
-	for (size_t i = 0; i < n_wants; i++) {
-		struct btf_want *want = &wants[i];
+	for (unsigned next = btf->by_letter[btf_letter(name)]; next;) {
+		struct btf_want *want = &btf->wants[next - 1];
 
-		if (want->name[0] != name[0] || strcmp(want->name, name) != 0)
+		next = want->next;
+		if (strcmp(want->name, name) != 0)
 			continue;
+		btf->n_awaited -= !want->found && !want->late;
 		if (want->found < BTF_MAX_SAME_NAMES)
 			want->ids[want->found++] = id;
 		return;
 	}
 }
 
-/* Numbers the types, up to the first one that cannot be skipped. */
-static void btf_walk(struct btf *btf, struct btf_want *wants, size_t n_wants, struct work *work)
+/* Whether the first 12 bytes of the type at AT can be read. Types are read from the front on. */
+static inline bool btf_need_type(struct btf *btf, uint32_t at)
 {
-	uint32_t at = 0, left;
-	uint64_t tail;
-
-	while ((left = btf->types_bytes - at) >= BTF_TYPE_BYTES && btf->count < BTF_MAX_TYPES) {
-		const uint8_t *type = btf->types + at;
-		uint32_t info = btf_u32(type + 4);
-		unsigned kind = btf_info_kind(info);
-
-		if (!btf_tail_bytes(btf, info, &tail) || tail > left - BTF_TYPE_BYTES ||
-		    (btf->count % BTF_LOOK_TYPES == 0 && work_is_over(work)))
-			break;
-		btf->starts[btf->count++] = at;
-		if (kind == BTF_STRUCT || kind == BTF_UNION)
-			btf_add_wanted(btf, type, btf->count, wants, n_wants);
-		at += BTF_TYPE_BYTES + tail;
-	}
-	btf->damaged = at != btf->types_bytes;
+	if (at + BTF_TYPE_BYTES <= btf->front_bytes)
+		return true;
+	if (!btf_need(btf, btf->types + at, BTF_TYPE_BYTES))
+		return false;
+	btf->front_bytes = at + BTF_TYPE_BYTES;
+	if (btf->front_bytes + BTF_PIECE_BYTES / 2 < btf->types_bytes &&
+	    btf_need(btf, btf->types + at, BTF_PIECE_BYTES / 2))
+		btf->front_bytes = at + BTF_PIECE_BYTES / 2;
+	return true;
 }
 
-enum btf_result btf_init(struct btf *btf, const uint8_t *blob, size_t bytes, struct btf_want *wants,
-			 size_t n_wants, struct work *work)
+/*
+ * Numbers types until there are COUNT, or a type cannot be skipped. If only wants are looked for,
+ * ends with the last one that is awaited.
+ */
+static void btf_walk(struct btf *btf, uint32_t count, bool for_wants)
+{
+	uint32_t at = btf->at, n = btf->count, end = btf->types_bytes;
+	const uint8_t *types = btf->types;
+	uint64_t tail;
+
+	while (n < count && end - at >= BTF_TYPE_BYTES && btf_need_type(btf, at)) {
+		uint32_t info = btf_u32(types + at + 4);
+		unsigned kind = btf_info_kind(info);
+
+		if (!btf_tail_bytes(btf, info, &tail) || tail > end - at - BTF_TYPE_BYTES ||
+		    (n % BTF_LOOK_TYPES == 0 && work_is_over(btf->source.work)))
+			break;
+		btf->starts[n++] = at;
+		if (kind == BTF_STRUCT || kind == BTF_UNION) {
+			btf_add_wanted(btf, types + at, n);
+			if (for_wants && !btf->n_awaited)
+				count = n;
+		}
+		at += BTF_TYPE_BYTES + tail;
+	}
+	btf->at = at;
+	btf->count = n;
+}
+
+enum btf_result btf_read_rest(struct btf *btf)
+{
+	btf_walk(btf, BTF_MAX_TYPES, false);
+	btf->damaged |= btf->at != btf->types_bytes;
+	return btf->damaged ? BTF_DAMAGED : BTF_OK;
+}
+
+enum btf_result btf_init_parts(struct btf *btf, const struct btf_source *source,
+			       struct btf_want *wants, size_t n_wants)
 {
 	size_t most;
 
-	*btf = (struct btf){ .steps = BTF_MAX_STEPS };
-	for (size_t i = 0; i < n_wants; i++)
+	*btf = (struct btf){
+		.source = *source, .wants = wants, .n_wants = n_wants, .steps = BTF_MAX_STEPS
+	};
+	assert(n_wants <= UINT8_MAX);
+	for (size_t i = 0; i < n_wants; i++) {
+		uint8_t *first = &btf->by_letter[btf_letter(wants[i].name)];
+
 		wants[i].found = 0;
-	if (!btf_read_header(btf, blob, bytes))
+		wants[i].next = *first;
+		*first = (uint8_t)(i + 1);
+		btf->n_awaited += !wants[i].late;
+	}
+	if (!btf_read_header(btf))
 		return BTF_NONE;
 	most = btf->types_bytes / BTF_TYPE_BYTES + 1;
 	btf->starts = malloc((most < BTF_MAX_TYPES ? most : BTF_MAX_TYPES) * sizeof(*btf->starts));
 	if (!btf->starts)
 		return BTF_NO_MEMORY;
-	btf_walk(btf, wants, n_wants, work);
-	return btf->damaged ? BTF_DAMAGED : BTF_OK;
+	btf_walk(btf, BTF_MAX_TYPES, source->read);
+	return source->read && !btf->n_awaited ? BTF_OK : btf_read_rest(btf);
+}
+
+enum btf_result btf_init(struct btf *btf, const uint8_t *blob, size_t bytes, struct btf_want *wants,
+			 size_t n_wants, struct work *work)
+{
+	const struct btf_source source = { .bytes = blob, .size_bytes = bytes, .work = work };
+
+	return btf_init_parts(btf, &source, wants, n_wants);
 }
 
 void btf_deinit(struct btf *btf)
@@ -238,15 +328,21 @@ void btf_deinit(struct btf *btf)
 	*btf = (struct btf){ 0 };
 }
 
-static bool btf_get(const struct btf *btf, uint32_t id, struct btf_type *type)
+/* Gets the type ID. Numbers the types up to it if they have no numbers yet. */
+static bool btf_get(struct btf *btf, uint32_t id, struct btf_type *type)
 {
 	const uint8_t *at;
+	uint64_t tail = 0;
 	uint32_t info;
 
+	if (id > btf->count && id <= BTF_MAX_TYPES)
+		btf_walk(btf, id, false);
 	if (!id || id > btf->count)
 		return false;
 	at = btf->types + btf->starts[id - 1];
 	info = btf_u32(at + 4);
+	if (!btf_tail_bytes(btf, info, &tail) || !btf_need(btf, at, BTF_TYPE_BYTES + tail))
+		return false;
 	type->kind = btf_info_kind(info);
 	type->flag = info >> 31;
 	type->members = btf_info_members(info);
@@ -256,7 +352,7 @@ static bool btf_get(const struct btf *btf, uint32_t id, struct btf_type *type)
 }
 
 /* Follows typedefs and qualifiers to the type that they lead to. */
-static bool btf_resolve(const struct btf *btf, uint32_t id, struct btf_type *type)
+static bool btf_resolve(struct btf *btf, uint32_t id, struct btf_type *type)
 {
 	for (unsigned depth = 0; depth < BTF_MAX_DEPTH && btf_get(btf, id, type); depth++) {
 		switch (type->kind) {
@@ -279,7 +375,7 @@ static bool btf_is_struct(const struct btf_type *type)
 	return type->kind == BTF_STRUCT || type->kind == BTF_UNION;
 }
 
-bool btf_size(const struct btf *btf, uint32_t id, uint64_t *bytes)
+bool btf_size(struct btf *btf, uint32_t id, uint64_t *bytes)
 {
 	uint64_t times = 1;
 	struct btf_type type;
@@ -312,7 +408,7 @@ bool btf_size(const struct btf *btf, uint32_t id, uint64_t *bytes)
 }
 
 /* The member at AT of the struct OUTER. */
-static struct btf_member btf_read_member(const struct btf *btf, const struct btf_type *outer,
+static struct btf_member btf_read_member(struct btf *btf, const struct btf_type *outer,
 					 const uint8_t *at)
 {
 	struct btf_member member = { .type = btf_u32(at + 4), .offset_bits = btf_u32(at + 8) };

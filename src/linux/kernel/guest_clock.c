@@ -125,7 +125,9 @@ static bool clock_read_timekeeper(const struct linux_guest *guest, struct timeke
 	unsigned mono;
 	size_t end;
 
-	if (!guest->symbols[LINUX_TIMEKEEPER] || !layout_has_all(layout, members))
+	/* The types that are read late tell where the timekeeper is: struct tk_data. */
+	if (!guest->symbols[LINUX_TIMEKEEPER] || layout->partial ||
+	    !layout_has_all(layout, members))
 		return false;
 	mono = layout_offset(layout, TIMEKEEPER_MONO);
 	end = layout_offset(layout, TIMEKEEPER_OFFS_REAL);

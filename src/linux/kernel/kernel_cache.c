@@ -29,7 +29,7 @@
 #include "xtop/unwind/orc.h"
 
 #define CACHE_MAGIC          "XTOPKRN\n"
-#define CACHE_VERSION        13
+#define CACHE_VERSION        14
 /* limit for the body */
 #define CACHE_MAX_BYTES      (CACHE_FOLDER_FILE_BYTES - sizeof(struct cache_head))
 #define CACHE_MAX_TEXT_BYTES (1U << 30) /* limit for a kernel image: Linux KERNEL_IMAGE_SIZE */

@@ -12,6 +12,7 @@
 #include "linux/kernel/layout.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "xtop/base/hash.h"
@@ -175,34 +176,140 @@ static void layout_fill_best(struct btf *btf, const struct btf_want *want, const
 void layout_init(struct layout *layout)
 {
 	layout->version = layout_version();
+	layout->partial = 0;
 	for (size_t i = 0; i < LAYOUT_MEMBERS; i++)
 		layout->values[i] = -1;
+}
+
+struct layout_reader {
+	struct btf btf;
+	struct btf_want wants[LAYOUT_MAX_STRUCTS];
+	uint8_t structs[LAYOUT_MEMBERS]; /* index in wants of each member's struct */
+	size_t n_wants;
+};
+
+/* --- two parts -------------------------------------------------------------------------------- */
+
+/* Structs that no name of a process's function needs. */
+static const char *const layout_late[] = { "irq_info", "xenbus_device", "tk_data",
+					    "maple_node", "mount", "backing_file" };
+static const char *const layout_x86[] = { "orc_entry", "tlb_state", "irq_stack", "vdso_image" };
+
+static bool layout_is_among(const char *const *names, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+static bool layout_is_late(const char *name, struct layout_hints hints)
+{
+	if (strcmp(name, "pcpu_hot") == 0)
+		return !hints.has_pcpu_hot;
+	return layout_is_among(layout_late, sizeof(layout_late) / sizeof(layout_late[0]), name) ||
+	       (hints.arm &&
+		layout_is_among(layout_x86, sizeof(layout_x86) / sizeof(layout_x86[0]), name));
+}
+
+/*
+ * Sets where a mount's first pointers and its vfsmount are, as in 3.3 to 7.3, until they are read:
+ * mnt_hash, mnt_parent, mnt_mountpoint, mnt (Linux fs/mount.h). kernel_types.c tries them.
+ */
+static void layout_assume_mount(struct layout *layout)
+{
+	if (layout_has(layout, MOUNT_MNT))
+		return;
+	layout->values[MOUNT_PARENT] = 16;
+	layout->values[MOUNT_MOUNTPOINT] = 24;
+	layout->values[MOUNT_MNT] = 32;
+}
+
+/*
+ * Sets the shapes of a maple tree's nodes until they are read: the last types of most kernels are
+ * the only ones that have them. process/vmas.c has the shapes, which are the same in 6.1 to 7.3.
+ */
+static void layout_assume_nodes(struct layout *layout)
+{
+	if (!layout_has(layout, MAPLE_ROOT) || layout_has(layout, MAPLE_R64_PIVOT))
+		return;
+	layout->values[MAPLE_R64_PIVOT] = layout->values[MAPLE_A64_PIVOT] = 8;
+	layout->values[MAPLE_R64_SLOT] = 8 + 15 * 8;
+	layout->values[MAPLE_A64_SLOT] = 8 + 9 * 8;
+}
+
+/* Fills in LAYOUT as far as the types are known. LAYOUT is untouched if they cannot be read. */
+static enum btf_result layout_reader_fill(struct layout_reader *reader, struct layout *layout)
+{
+	struct btf *btf = &reader->btf;
+	struct layout filled;
+
+	layout_init(&filled);
+	for (size_t i = 0; i < reader->n_wants; i++)
+		layout_fill_best(btf, &reader->wants[i], reader->structs, i, filled.values);
+	if (btf->unreadable)
+		return BTF_NONE;
+	filled.partial = !btf->damaged && btf->at != btf->types_bytes;
+	if (filled.partial) {
+		layout_assume_nodes(&filled);
+		layout_assume_mount(&filled);
+	}
+	*layout = filled;
+	return btf->damaged ? BTF_DAMAGED : BTF_OK;
+}
+
+enum btf_result layout_reader_begin(const struct btf_source *source, struct layout_hints hints,
+				    struct layout *layout, struct layout_reader **readerp)
+{
+	struct layout_reader *reader = malloc(sizeof(*reader));
+	enum btf_result result;
+
+	*readerp = NULL;
+	layout_init(layout);
+	if (!reader)
+		return BTF_NO_MEMORY;
+	reader->n_wants = layout_wants(reader->wants, reader->structs);
+	for (size_t i = 0; i < reader->n_wants; i++)
+		reader->wants[i].late = layout_is_late(reader->wants[i].name, hints);
+	result = btf_init_parts(&reader->btf, source, reader->wants, reader->n_wants);
+	if (result == BTF_OK || result == BTF_DAMAGED)
+		result = layout_reader_fill(reader, layout);
+	if (layout->partial)
+		*readerp = reader;
+	else
+		layout_reader_destroy(reader);
+	return result;
+}
+
+enum btf_result layout_reader_end(struct layout_reader *reader, struct layout *layout)
+{
+	btf_read_rest(&reader->btf);
+	return layout_reader_fill(reader, layout);
+}
+
+void layout_reader_destroy(struct layout_reader *reader)
+{
+	if (!reader)
+		return;
+	btf_deinit(&reader->btf);
+	free(reader);
 }
 
 enum btf_result layout_from_btf(const uint8_t *blob, size_t bytes, struct work *work,
 				struct layout *layout)
 {
-	struct btf_want wants[LAYOUT_MAX_STRUCTS];
-	uint8_t structs[LAYOUT_MEMBERS];
-	size_t n_wants = layout_wants(wants, structs);
+	struct btf_source source = { .bytes = blob, .size_bytes = bytes, .work = work };
+	struct layout_reader *reader;
 	enum btf_result result;
-	struct btf btf;
 
-	layout_init(layout);
-	result = btf_init(&btf, blob, bytes, wants, n_wants, work);
-	if (result != BTF_OK && result != BTF_DAMAGED)
-		return result;
-	for (size_t i = 0; i < n_wants; i++)
-		layout_fill_best(&btf, &wants[i], structs, i, layout->values);
-	if (btf.damaged)
-		result = BTF_DAMAGED;
-	btf_deinit(&btf);
+	result = layout_reader_begin(&source, (struct layout_hints){ 0 }, layout, &reader);
+	layout_reader_destroy(reader);
 	return result;
 }
 
 bool layout_check(const struct layout *layout)
 {
-	if (layout->version != layout_version())
+	if (layout->version != layout_version() || layout->partial)
 		return false;
 	for (size_t i = 0; i < LAYOUT_MEMBERS; i++)
 		if (layout->values[i] < -1 || layout->values[i] > LAYOUT_MAX)

@@ -36,6 +36,7 @@ enum layout_member {
  */
 struct layout {
 	uint32_t version;
+	uint32_t partial; /* 1: layout_reader_end() will fill in more members */
 	int32_t values[LAYOUT_MEMBERS]; /* -1 if the kernel has no such member */
 };
 
@@ -44,6 +45,25 @@ struct work;
 /* Fills in LAYOUT. After BTF_DAMAGED some members may be missing; after other failures all are. */
 enum btf_result layout_from_btf(const uint8_t *blob, size_t bytes, struct work *work,
 				struct layout *layout);
+
+/* What the symbols tell of a kernel's types. */
+struct layout_hints {
+	bool arm;          /* it has none of the structs that only x86 has */
+	bool has_pcpu_hot; /* there is a struct pcpu_hot: 6.2 to 6.14 */
+};
+
+/*
+ * Reads the layout in two parts: at first the structs without which no function of a process has a
+ * name, which are mostly in the first half of BTF, and the others in layout_reader_end().
+ */
+struct layout_reader;
+
+/* Fills in LAYOUT like layout_from_btf(). *READERP becomes NULL if nothing is left to be read. */
+enum btf_result layout_reader_begin(const struct btf_source *source, struct layout_hints hints,
+				    struct layout *layout, struct layout_reader **readerp);
+/* Fills in LAYOUT anew, unless the rest cannot be read. */
+enum btf_result layout_reader_end(struct layout_reader *reader, struct layout *layout);
+void layout_reader_destroy(struct layout_reader *reader); /* NULL allowed */
 bool layout_check(const struct layout *layout);
 /* Sets LAYOUT to a layout without members, which a guest has until its kernel is known. */
 void layout_init(struct layout *layout);

@@ -8,8 +8,9 @@
  *                                  banner, build-id, page tables, direct map
  *
  * Each part may be missing: a kernel without BTF or ORC still has its names. About 14 MB are read,
- * in batches, and parsed as copies. 4 MB of them, the unwind tables, are read for the first frame
- * of the kernel, as the names of processes' functions need none. Resolver's thread.
+ * in batches, and parsed as copies. The names of processes' functions need no unwind tables, 4 MB,
+ * and mostly less than half of the types: the others are read for the first frame of the kernel, or
+ * a second later. Resolver's thread.
  */
 #include "config.h"
 
@@ -24,6 +25,7 @@
 #include "linux/kernel/hypercalls.h"
 #include "linux/kernel/kernel_cache.h"
 #include "linux/kernel/kernel_image.h"
+#include "linux/kernel/kernel_types.h"
 #include "linux/kernel/layout_32.h"
 #include "linux/kernel/orc_tables.h"
 #include "linux/kernel/search.h"
@@ -180,23 +182,15 @@ static void linux_read_build_id(struct linux_kernel *kernel)
 
 /* --- types and unwind tables ------------------------------------------------------------------ */
 
-static void linux_read_types(struct linux_guest *guest)
+static void linux_read_types(struct linux_kernel *kernel)
 {
-	_cleanup_free_ uint8_t *blob = NULL;
-	enum btf_result result = BTF_NONE;
-	size_t size_bytes;
+	struct linux_guest *guest = &kernel->guest;
 
 	/* The format of BTF supports only pointers of 8 bytes. */
-	if (!linux_is_short(guest))
-		blob = linux_read_between(guest, LINUX_BTF_START, LINUX_BTF_STOP, BTF_MAX_BYTES,
-					  &size_bytes);
-	if (blob)
-		result = layout_from_btf(blob, size_bytes, memory_work(guest->memory),
-					 &guest->layout);
-	/* Damaged BTF is usable up to the damage. */
-	guest->has_layout = result == BTF_OK || result == BTF_DAMAGED;
-	if (!guest->has_layout && linux_is_short(guest))
+	if (linux_is_short(guest))
 		guest->has_layout = layout_32_find(guest, &guest->layout);
+	else
+		kernel_types_begin(guest);
 }
 
 /* --- address spaces --------------------------------------------------------------------------- */
@@ -260,7 +254,7 @@ static bool linux_read_all(struct linux_kernel *kernel, struct kernel_image *ima
 	if (!linux_read_release(kernel) || !linux_find_memory(kernel))
 		return false;
 	linux_read_build_id(kernel);
-	linux_read_types(guest);
+	linux_read_types(kernel);
 	return !work_is_over(kernel->image->work);
 }
 
@@ -272,7 +266,7 @@ static bool linux_is_whole(const struct linux_kernel *kernel)
 {
 	const struct linux_guest *guest = &kernel->guest;
 
-	return (guest->has_layout || !guest->symbols[LINUX_BTF_START]) &&
+	return (guest->has_layout || !guest->symbols[LINUX_BTF_START]) && !guest->layout.partial &&
 	       (kernel->image->tables.orc || !guest->symbols[LINUX_ORC_IP_START]);
 }
 
@@ -291,11 +285,12 @@ static void linux_add_hypercalls(struct linux_kernel *kernel)
 		hypercalls_add(&kernel->guest, kernel->image->tables.orc);
 }
 
-/* Reads the unwind tables, with which the kernel is whole. */
+/* Reads the other types and the unwind tables, with which the kernel is whole. */
 static void linux_read_tables(void *context, struct image *image)
 {
 	struct linux_kernel *kernel = context;
 
+	kernel_types_end(&kernel->guest);
 	image->tables.orc = orc_read_kernel(&kernel->guest, image->symtab);
 	/* Another kernel may have been booted since the symbols were read. */
 	if (linux_is_whole(kernel) && linux_is_there(kernel))
@@ -303,10 +298,10 @@ static void linux_read_tables(void *context, struct image *image)
 	linux_add_hypercalls(kernel);
 }
 
-/* Reads the unwind tables later if the kernel has any. */
+/* Reads later what was put off. */
 static void linux_await_tables(struct linux_kernel *kernel)
 {
-	if (kernel->guest.symbols[LINUX_ORC_IP_START])
+	if (kernel->guest.symbols[LINUX_ORC_IP_START] || kernel->guest.types)
 		kernel->image->late = (struct image_late){ .tables = linux_read_tables,
 							   .context = kernel };
 	else
@@ -370,6 +365,7 @@ void linux_detach(struct linux_kernel *kernel)
 		kernel->image->late = (struct image_late){ .tables = NULL };
 	image_unref(kernel->image);
 	kernel->image = NULL;
+	kernel_types_destroy(&kernel->guest);
 }
 
 /* --- whether the kernel still runs ------------------------------------------------------------ */

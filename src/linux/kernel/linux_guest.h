@@ -77,12 +77,15 @@ enum linux_symbol {
 	N_LINUX_SYMBOLS = LINUX_CGROUP_ID + 1
 };
 
+struct kernel_types;
+
 struct linux_guest {
 	struct memory *memory;
 	enum guest_type type;
 	struct memory_root root; /* page tables with every kernel address: swapper_pg_dir */
 	uint64_t symbols[N_LINUX_SYMBOLS]; /* 0 if the kernel has no such symbol */
 	struct layout layout;
+	struct kernel_types *types;    /* reads what the layout lacks; NULL: nothing */
 	bool has_layout;               /* layout has the members of tasks, mostly from BTF */
 	struct orc_layout orc_layout;  /* type_bits is 0 if the layout is unknown */
 	uint64_t page_offset;          /* start of the direct map */

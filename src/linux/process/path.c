@@ -32,6 +32,7 @@
 
 #include <string.h>
 
+#include "linux/kernel/kernel_types.h"
 #include "linux/kernel/member.h"
 #include "linux/process/overlay.h"
 #include "linux/process/page_cache.h"
@@ -123,9 +124,11 @@ static bool path_place_of_file(const struct linux_guest *guest, uint64_t file,
 	enum layout_member member = FILE_PATH;
 	uint32_t mode = 0;
 
-	if (layout_has(layout, BACKING_FILE_USER_PATH) &&
-	    member_read_u32(guest, file, FILE_MODE, &mode) && mode & PATH_FMODE_BACKING)
-		member = BACKING_FILE_USER_PATH;
+	if (member_read_u32(guest, file, FILE_MODE, &mode) && mode & PATH_FMODE_BACKING) {
+		kernel_types_end(guest);
+		if (layout_has(layout, BACKING_FILE_USER_PATH))
+			member = BACKING_FILE_USER_PATH;
+	}
 	return layout_has(layout, member) && linux_is_kernel_of(guest, file) &&
 	       path_read_place(guest, file + layout_offset(layout, member), place);
 }
@@ -414,6 +417,9 @@ bool path_find_file(const struct linux_guest *guest, uint64_t task, const char *
 	size_t n = strlen(path);
 	uint64_t fs, found;
 
+	/* Mounts below a directory are not known before all types are; the caller tries again. */
+	if (layout->partial && !layout_has(layout, MOUNT_MOUNTS))
+		return false;
 	if (n >= sizeof(way.left) || !layout_has(layout, FS_ROOT) ||
 	    !member_read_pointer(guest, task, TASK_FS, &fs) ||
 	    !path_read_place(guest, fs + layout_offset(layout, FS_ROOT), &way.root))
@@ -509,6 +515,7 @@ bool path_read_inode(const struct linux_guest *guest, uint64_t inode, struct pat
 	uint64_t link;
 
 	*name = (struct path_name){ .path = "" };
+	kernel_types_end(guest); /* the list of a file system's mounts */
 	if (!layout_has(layout, DENTRY_ALIAS) ||
 	    !member_read_pointer(guest, inode, INODE_DENTRIES, &link))
 		return false;

@@ -257,6 +257,151 @@ static unsigned count_found(const struct layout *layout)
 	return found;
 }
 
+/* --- two parts -------------------------------------------------------------------------------- */
+
+/* A kernel's BTF that is read piece by piece. */
+struct pieces {
+	const uint8_t *blob;
+	size_t bytes, n_read, broken; /* the first byte that cannot be read; SIZE_MAX: all can */
+	uint8_t *copy;
+};
+
+static bool pieces_read(void *context, size_t from, size_t to)
+{
+	struct pieces *pieces = context;
+
+	if (to > pieces->broken)
+		return false;
+	memcpy(pieces->copy + from, pieces->blob + from, to - from);
+	pieces->n_read += to - from;
+	return true;
+}
+
+static enum btf_result pieces_begin(struct pieces *pieces, struct layout *layout,
+				    struct layout_reader **readerp)
+{
+	struct btf_source source = { .size_bytes = pieces->bytes,
+				     .read = pieces_read,
+				     .context = pieces };
+
+	source.bytes = pieces->copy = calloc(1, pieces->bytes);
+	pieces->n_read = 0;
+	return layout_reader_begin(&source, (struct layout_hints){ .arm = false }, layout, readerp);
+}
+
+/* Adds N structs with names of their own, and their members. */
+static void add_others(struct make_btf *make, unsigned n)
+{
+	static const char name[] = "another_struct_that_nobody_ever_looks_for";
+	char text[256];
+
+	for (unsigned i = 0; i < n; i++) {
+		snprintf(text, sizeof(text), "struct %s_%u 16 { u64 %s_a_%u @0; u64 %s_b_%u @8; }",
+			 name, i, name, i, name, i);
+		make_btf_text(make, text);
+	}
+}
+
+/* Adds an empty struct for each struct in which a member of the list stands, except late ones. */
+static void add_awaited(struct make_btf *make)
+{
+	static const char *const others[] = { "task_struct", "maple_tree", "irq_info", "pcpu_hot",
+					      "xenbus_device", "tk_data", "maple_node",
+					      "mount", "backing_file" };
+	char text[64];
+
+	for (size_t i = 0; i < LAYOUT_MEMBERS; i++) {
+		const char *name = layout_struct(i);
+		bool is_other = i && strcmp(name, layout_struct(i - 1)) == 0;
+
+		for (size_t j = 0; j < sizeof(others) / sizeof(others[0]); j++)
+			is_other = is_other || strcmp(name, others[j]) == 0;
+		snprintf(text, sizeof(text), "struct %s 8 { u64 nothing @0; }", name);
+		if (!is_other)
+			make_btf_text(make, text);
+	}
+}
+
+/* The blob of a kernel whose struct irq_info and maple_node are its last types. */
+static uint8_t *make_kernel(size_t *bytes)
+{
+	struct make_btf *make = make_btf_create();
+	uint8_t *blob;
+
+	make_btf_text(make, "struct maple_tree 16 { u32 lock @0; ptr ma_root @8; }"
+			    "struct task_struct 100 { u8 comm[16] @64; u32 pid @80; }");
+	add_awaited(make);
+	add_others(make, 3000);
+	make_btf_text(make, LIST "struct irq_info 136 { list_head list @16; u32 evtchn @40; }"
+				 "struct range64 256 { u64 pivot[15] @8; ptr slot[16] @128; }"
+				 "struct arange64 256 { u64 pivot[8] @8; ptr slot[9] @72; }"
+				 "union maple_node 256 { range64 mr64 @0; arange64 ma64 @0; }");
+	blob = make_btf_blob(make, bytes);
+	make_btf_destroy(make);
+	return blob;
+}
+
+static void check_parts(struct pieces *pieces)
+{
+	const struct expected first[] = { { TASK_COMM, 64 },       { TASK_PID, 80 },
+					  { IRQ_INFO_LIST, -1 },   { MAPLE_R64_PIVOT, 8 },
+					  { MAPLE_R64_SLOT, 128 }, { MAPLE_A64_PIVOT, 8 },
+					  { MAPLE_A64_SLOT, 80 },  { MOUNT_PARENT, 16 },
+					  { MOUNT_MOUNTPOINT, 24 }, { MOUNT_MNT, 32 } };
+	const struct expected rest[] = { { TASK_COMM, 64 },       { TASK_PID, 80 },
+					 { IRQ_INFO_LIST, 16 },   { MAPLE_R64_PIVOT, 8 },
+					 { MAPLE_R64_SLOT, 128 }, { MAPLE_A64_PIVOT, 8 },
+					 { MAPLE_A64_SLOT, 72 },  { MOUNT_MNT, -1 } };
+	struct layout_reader *reader;
+	struct layout layout, whole;
+
+	check(pieces_begin(pieces, &layout, &reader) == BTF_OK && reader && layout.partial,
+	      "the last structs are not read at first");
+	check(pieces->n_read * 4 < pieces->bytes, "less than a quarter was read: %zu of %zu bytes",
+	      pieces->n_read, pieces->bytes);
+	check(!layout_check(&layout), "a partial layout is not for another run");
+	check_values("the first part", &layout, first, sizeof(first) / sizeof(*first));
+	check(reader && layout_reader_end(reader, &layout) == BTF_OK && !layout.partial,
+	      "the rest is read");
+	check_values("the rest", &layout, rest, sizeof(rest) / sizeof(*rest));
+	check(layout_from_btf(pieces->blob, pieces->bytes, NULL, &whole) == BTF_OK &&
+		      memcmp(&whole, &layout, sizeof(whole)) == 0,
+	      "both parts together give what the whole gives");
+	layout_reader_destroy(reader);
+	free(pieces->copy);
+}
+
+static void check_broken_parts(struct pieces *pieces)
+{
+	struct layout_reader *reader;
+	struct layout layout, before;
+
+	pieces->broken = 0;
+	check(pieces_begin(pieces, &layout, &reader) == BTF_NONE && !reader && !layout.partial,
+	      "nothing is known of types that cannot be read");
+	free(pieces->copy);
+	pieces->broken = SIZE_MAX;
+	check(pieces_begin(pieces, &layout, &reader) == BTF_OK && reader, "the first part is read");
+	before = layout;
+	pieces->broken = 0;
+	check(reader && layout_reader_end(reader, &layout) == BTF_NONE &&
+		      memcmp(&layout, &before, sizeof(layout)) == 0,
+	      "a rest that cannot be read leaves the layout as it was");
+	layout_reader_destroy(reader);
+	free(pieces->copy);
+}
+
+static void test_parts(void)
+{
+	struct pieces pieces = { .broken = SIZE_MAX };
+	uint8_t *blob = make_kernel(&pieces.bytes);
+
+	pieces.blob = blob;
+	check_parts(&pieces);
+	check_broken_parts(&pieces);
+	free(blob);
+}
+
 static void test_results(void)
 {
 	struct make_btf *make = make_btf_create();
@@ -327,5 +472,6 @@ int main(void)
 	test_refused();
 	test_same_names();
 	test_results();
+	test_parts();
 	return tap_done();
 }

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reads the types of a kernel's BTF out of the guest: at first only as much as names of processes'
+ * functions need, which may be a sixth of it. Meanwhile the guest's layout is partial. Resolver's
+ * thread.
+ */
+#ifndef XTOP_LINUX_KERNEL_KERNEL_TYPES_H
+#define XTOP_LINUX_KERNEL_KERNEL_TYPES_H
+
+#include "linux/kernel/linux_guest.h"
+
+/*
+ * Fills in GUEST's layout, and whether it has one. If types are left to be read, GUEST has them in
+ * `types`, and may not move until kernel_types_destroy().
+ */
+void kernel_types_begin(struct linux_guest *guest);
+/*
+ * Reads what is left, if anything is. If that fails, the layout stays partial. The layout is a part
+ * of what is known, not of what a reader changes: so those call this, too, who only read GUEST.
+ */
+void kernel_types_end(const struct linux_guest *guest);
+void kernel_types_destroy(struct linux_guest *guest); /* nothing is left to be read then */
+
+#endif
