@@ -19,6 +19,8 @@
 #define RUNTIMES_RETRY_NS     100000000ULL  /* time between two searches for a recipe */
 #define RUNTIMES_MAX_ASLEEP   64            /* sleeping tasks of a process that are searched */
 #define RUNTIMES_MAX_RETRY_NS 3000000000ULL /* the longest time, after several failures */
+#define RUNTIMES_WAYS         8             /* places of a set; a process can take any of them */
+#define RUNTIMES_SETS         (RUNTIMES_MAX_PROCESSES / RUNTIMES_WAYS)
 
 struct runtimes_process {
 	uint64_t generation;            /* the space's; 0: the place is free */
@@ -30,6 +32,7 @@ struct runtimes_process {
 	bool ready;    /* the process has a recipe, or has been prepared */
 	bool in_sampler;   /* the sampler has the recipe */
 	unsigned n_asleep; /* sleeping tasks that were searched for a recipe */
+	uint64_t used;     /* runtimes.clock when the process last had a sample */
 	struct recipe recipe;
 	uint64_t due_ns, delay_ns; /* time of the search's next try, and the delay after it */
 };
@@ -55,7 +58,8 @@ struct runtimes {
 	enum runtimes_lines lines_wanted;
 	const struct runtimes_sample *sample; /* the current sample */
 	struct runtimes_process *process;     /* the sample's process */
-	struct runtimes_process processes[RUNTIMES_MAX_PROCESSES];
+	struct runtimes_process processes[RUNTIMES_MAX_PROCESSES]; /* a hash table of sets */
+	uint64_t clock;                                            /* number of samples */
 	struct runtime_frame found[RUNTIME_MAX_FRAMES];
 	struct program_frame named[RUNTIME_MAX_FRAMES];
 	uint16_t counts[UNWIND_MAX_FRAMES];
@@ -120,19 +124,41 @@ void runtimes_destroy(struct runtimes *runtimes)
 
 /* --- processes -------------------------------------------------------------------------------- */
 
+/*
+ * The place of the process with GENERATION, or else the one that it can take: that of the process
+ * in its set which had no sample for the longest time. Never NULL.
+ */
+static struct runtimes_process *runtimes_find_place(struct runtimes *runtimes, uint64_t generation)
+{
+	size_t set = hash_slot(generation, RUNTIMES_SETS);
+	struct runtimes_process *places = &runtimes->processes[set * RUNTIMES_WAYS];
+	struct runtimes_process *oldest = places;
+
+	for (unsigned i = 0; i < RUNTIMES_WAYS; i++) {
+		if (places[i].generation == generation)
+			return &places[i];
+		if (places[i].used < oldest->used)
+			oldest = &places[i];
+	}
+	return oldest;
+}
+
 static struct runtimes_process *runtimes_find_process(struct runtimes *runtimes,
 						      const struct runtimes_sample *sample)
 {
 	uint64_t generation = space_generation(sample->space);
 	uint64_t tables = sample_get_user_space(sample->vcpu);
-	struct runtimes_process *process =
-		&runtimes->processes[hash_slot(generation, RUNTIMES_MAX_PROCESSES)];
+	struct runtimes_process *process = runtimes_find_place(runtimes, generation);
 	const struct mapping *mapping;
 
+	runtimes->clock++;
 	/* A task that is asleep need not have the page tables with which it runs. */
-	if (process->generation == generation && (process->tables == tables || sample->asleep))
+	if (process->generation == generation && (process->tables == tables || sample->asleep)) {
+		process->used = runtimes->clock;
 		return process;
+	}
 	runtimes_forget_process(process);
+	process->used = runtimes->clock;
 	process->generation = generation;
 	process->tables = tables;
 	mapping = space_find_runtime(sample->space);
@@ -389,16 +415,15 @@ void runtimes_find(struct runtimes *runtimes, struct program_stack *program)
 /* --- files ------------------------------------------------------------------------------------ */
 
 /* The process that CODE is in; NULL: it is not known any more. */
-static const struct runtimes_process *runtimes_find_owner(const struct runtimes *runtimes,
+static const struct runtimes_process *runtimes_find_owner(struct runtimes *runtimes,
 							  const struct runtimes_code *code)
 {
-	const struct runtimes_process *process =
-		&runtimes->processes[hash_slot(code->generation, RUNTIMES_MAX_PROCESSES)];
+	const struct runtimes_process *process = runtimes_find_place(runtimes, code->generation);
 
 	return process->generation == code->generation && process->running.memory ? process : NULL;
 }
 
-static bool runtimes_read_source(const struct runtimes *runtimes, const struct runtimes_code *code,
+static bool runtimes_read_source(struct runtimes *runtimes, const struct runtimes_code *code,
 				 struct runtimes_source *source)
 {
 	const struct runtimes_process *process = runtimes_find_owner(runtimes, code);
@@ -416,7 +441,7 @@ static bool runtimes_read_source(const struct runtimes *runtimes, const struct r
 	return *source->path;
 }
 
-bool runtimes_find_source(const struct runtimes *runtimes, uint32_t frame,
+bool runtimes_find_source(struct runtimes *runtimes, uint32_t frame,
 			  struct runtimes_source *source)
 {
 	for (size_t i = 0; i < RUNTIMES_MAX_CODES; i++) {

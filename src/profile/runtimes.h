@@ -15,7 +15,7 @@
 #include "xtop/symbol/image.h"
 #include "xtop/unwind/unwind.h"
 
-#define RUNTIMES_MAX_PROCESSES 256              /* processes that are known; a power of two */
+#define RUNTIMES_MAX_PROCESSES 256              /* processes that are known */
 #define RUNTIMES_MAX_CODES     LIMIT(16384, 64) /* code objects whose names are kept */
 
 #define RUNTIMES_MAX_LINES LIMIT(16384, 64) /* places in functions whose lines are kept */
@@ -89,7 +89,7 @@ struct runtimes_source {
  * Finds the file that has the function FRAME, in a process that ran it. False: no such process is
  * known any more, or the file is not known.
  */
-bool runtimes_find_source(const struct runtimes *runtimes, uint32_t frame,
+bool runtimes_find_source(struct runtimes *runtimes, uint32_t frame,
 			  struct runtimes_source *source);
 
 #endif

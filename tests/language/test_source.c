@@ -9,6 +9,7 @@
 
 #include "tests/language/told_native.h"
 #include "tests/support/shell.h"
+#include "xtop/base/hash.h"
 
 static char folder[] = "/tmp/test_source.XXXXXX";
 
@@ -80,6 +81,26 @@ static uint32_t await_alpha(struct told_native *native, const struct live_proces
 	return frame;
 }
 
+/* Begins samples of processes whose spaces have numbers with the hash of NATIVE's. */
+static void begin_others(struct told_native *native, const struct live_process *live)
+{
+	struct resolver_counts counts = { 0 };
+	const struct runtimes_sample sample = { .vcpu = native->vcpu,
+						.stack = &native->stack,
+						.space = native->space,
+						.memory = live->memory,
+						.root = live->root,
+						.counts = &counts };
+	size_t slot = hash_slot(space_generation(native->space), RUNTIMES_MAX_PROCESSES);
+
+	for (unsigned i = 0; i < 3; i++) {
+		do
+			space_invalidate(native->space);
+		while (hash_slot(space_generation(native->space), RUNTIMES_MAX_PROCESSES) != slot);
+		runtimes_begin(native->runtimes, &sample);
+	}
+}
+
 static void check_source(struct live_process *live, const struct language *language,
 			 const char *path)
 {
@@ -90,6 +111,7 @@ static void check_source(struct live_process *live, const struct language *langu
 
 	told_native_init(&native, live);
 	alpha = await_alpha(&native, live, thread);
+	begin_others(&native, live);
 	/* What is known of the process's files is read anew, as after it has mapped another one. */
 	space_destroy(native.space);
 	native.space = live_stack_create_space(live);
