@@ -40,11 +40,13 @@
 
 /*
  * Numbers of entries of the tables, which are direct-mapped by a hash of a key. An entry has part
- * of its key, by which a reader recognises the entry.
+ * of its key, by which a reader recognises the entry. A recipe is set only once, and can take each
+ * place of a set.
  */
 #define STACK_HINTS 4096 /* the key is a region of stack */
 #define GO_HINTS    1024 /* the key is a process */
 #define RECIPES     1024 /* the key is a process */
+#define RECIPE_WAYS 4    /* places of a set */
 
 #define STACKS_WORDS (sizeof(struct linux_stacks) / sizeof(uint64_t))
 _Static_assert(sizeof(struct linux_stacks) % sizeof(uint64_t) == 0, "handed over word by word");
@@ -91,6 +93,7 @@ struct control {
 	_Alignas(64) atomic_bool has_go; /* a word of go_stacks was ever set */
 	_Atomic uint64_t go_stacks[GO_HINTS];
 	atomic_bool has_recipes; /* a recipe was ever set */
+	uint64_t n_recipes;      /* recipes that were set; the resolver's */
 	struct {
 		_Atomic uint64_t key; /* recipe_key(); 0: free, or being written */
 		_Atomic uint64_t words[RECIPE_WORDS];
@@ -626,14 +629,21 @@ bool control_get_go_stacks(const struct control *control, uint64_t cr3, struct g
 /* --- processes that run an interpreter -------------------------------------------------------- */
 
 /*
- * The key of an entry: the process and a number that changes with each writing, so that a reader
- * sees that the words belong together. Bit 0 is set, so that no key is 0.
+ * The key of an entry: the process and the number of the setting, so that a reader sees that the
+ * words belong together. Bit 0 is set, so that no key is 0.
  */
 #define RECIPE_NUMBER_BITS 16
+#define RECIPE_NUMBER_MASK ((1ULL << RECIPE_NUMBER_BITS) - 1)
 
 static uint64_t recipe_space(uint64_t cr3)
 {
 	return cr3 >> HINT_CR3_SHIFT;
+}
+
+/* The first place of the set of the process SPACE. */
+static size_t recipe_first(uint64_t space)
+{
+	return hash_slot(space, RECIPES / RECIPE_WAYS) * RECIPE_WAYS;
 }
 
 static bool recipe_is_key_of(uint64_t key, uint64_t space)
@@ -642,15 +652,35 @@ static bool recipe_is_key_of(uint64_t key, uint64_t space)
 	       key >> RECIPE_NUMBER_BITS == (space << RECIPE_NUMBER_BITS >> RECIPE_NUMBER_BITS);
 }
 
+/* How many recipes were set since the one with KEY; a free place counts as the oldest. */
+static uint64_t recipe_age(const struct control *control, uint64_t key)
+{
+	return key ? (2 * control->n_recipes - key) & (RECIPE_NUMBER_MASK - 1) : UINT64_MAX;
+}
+
+/* The place that has the recipe of the process SPACE, or else the one that it can take. */
+static size_t recipe_find_place(const struct control *control, uint64_t space)
+{
+	size_t first = recipe_first(space), oldest = first;
+
+	for (size_t i = first; i < first + RECIPE_WAYS; i++) {
+		uint64_t key = GET(recipes[i].key);
+
+		if (recipe_is_key_of(key, space))
+			return i;
+		if (recipe_age(control, key) > recipe_age(control, GET(recipes[oldest].key)))
+			oldest = i;
+	}
+	return oldest;
+}
+
 void control_set_recipe(struct control *control, uint64_t cr3, const struct recipe *recipe)
 {
-	uint64_t space = recipe_space(cr3), words[RECIPE_WORDS];
-	size_t slot = hash_slot(space, RECIPES);
-	uint64_t key = GET(recipes[slot].key);
-	uint64_t number = (key + 2) & ((1 << RECIPE_NUMBER_BITS) - 1);
+	uint64_t space = recipe_space(cr3), words[RECIPE_WORDS], number;
+	size_t slot = recipe_find_place(control, space);
 
 	if (!recipe) {
-		if (recipe_is_key_of(key, space))
+		if (recipe_is_key_of(GET(recipes[slot].key), space))
 			PUT(recipes[slot].key, 0);
 		return;
 	}
@@ -660,6 +690,7 @@ void control_set_recipe(struct control *control, uint64_t cr3, const struct reci
 	for (size_t i = 0; i < RECIPE_WORDS; i++)
 		atomic_store_explicit(&control->recipes[slot].words[i], words[i],
 				      memory_order_release);
+	number = 2 * ++control->n_recipes & RECIPE_NUMBER_MASK;
 	atomic_store_explicit(&control->recipes[slot].key, space << RECIPE_NUMBER_BITS | number | 1,
 			      memory_order_release);
 	PUT(has_recipes, true);
@@ -670,13 +701,25 @@ bool control_has_recipes(const struct control *control)
 	return GET(has_recipes);
 }
 
+/* Finds the place of the process SPACE, and its key. Returns false if there is none. */
+static bool recipe_find(const struct control *control, uint64_t space, size_t *slot, uint64_t *key)
+{
+	size_t first = recipe_first(space);
+
+	for (*slot = first; *slot < first + RECIPE_WAYS; (*slot)++) {
+		*key = atomic_load_explicit(&control->recipes[*slot].key, memory_order_acquire);
+		if (recipe_is_key_of(*key, space))
+			return true;
+	}
+	return false;
+}
+
 bool control_get_recipe(const struct control *control, uint64_t cr3, struct recipe *recipe)
 {
-	uint64_t space = recipe_space(cr3), words[RECIPE_WORDS], key;
-	size_t slot = hash_slot(space, RECIPES);
+	uint64_t words[RECIPE_WORDS], key;
+	size_t slot;
 
-	key = atomic_load_explicit(&control->recipes[slot].key, memory_order_acquire);
-	if (!recipe_is_key_of(key, space))
+	if (!recipe_find(control, recipe_space(cr3), &slot, &key))
 		return false;
 	for (size_t i = 0; i < RECIPE_WORDS; i++)
 		words[i] = atomic_load_explicit(&control->recipes[slot].words[i],

@@ -11,6 +11,7 @@
 
 #include "tests/support/tap.h"
 #include "xtop/sample/control.h"
+#include "xtop/sample/recipe.h"
 
 static struct control *control;
 
@@ -261,6 +262,43 @@ static void test_hint_spaces(void)
 	}
 	check(!wrong && known > 700, "stacks of a thousand processes: %u known, %u wrong", known,
 	      wrong);
+	end();
+}
+
+/* Fills in page tables that lie anywhere in 16 GiB. */
+static void make_tables(uint64_t *tables, unsigned n)
+{
+	uint64_t number = 1;
+
+	for (unsigned i = 0; i < n; i++) {
+		number = number * 6364136223846793005ULL + 1442695040888963407ULL;
+		tables[i] = number >> 43 << 13;
+	}
+}
+
+/* A process's recipe is set only once, so others must not push it out. */
+static void test_recipes(void)
+{
+	enum { N_PROCESSES = 150 };
+	struct recipe recipe = { .n_loads = 1, .n_words = 1 }, got;
+	uint64_t tables[N_PROCESSES];
+	unsigned known = 0;
+
+	begin();
+	make_tables(tables, N_PROCESSES);
+	for (unsigned i = 0; i < N_PROCESSES; i++) {
+		recipe.base = i;
+		control_set_recipe(control, tables[i], &recipe);
+	}
+	for (unsigned i = 0; i < N_PROCESSES; i++)
+		known += control_get_recipe(control, tables[i], &got) && got.base == i;
+	check_u64(known, N_PROCESSES, "processes whose recipe is known");
+	control_set_recipe(control, tables[7], NULL);
+	check(!control_get_recipe(control, tables[7], &got), "a recipe can be taken back");
+	recipe.base = 1000;
+	control_set_recipe(control, tables[8], &recipe);
+	check(control_get_recipe(control, tables[8], &got) && got.base == 1000,
+	      "a recipe that is set again takes the place of the first");
 	end();
 }
 
@@ -523,6 +561,7 @@ int main(void)
 	test_hostile_hints();
 	test_hint_collisions();
 	test_hint_spaces();
+	test_recipes();
 	test_stacks();
 	test_stacks_race();
 	test_rate_and_budget();
