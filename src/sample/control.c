@@ -652,10 +652,10 @@ static bool recipe_is_key_of(uint64_t key, uint64_t space)
 	       key >> RECIPE_NUMBER_BITS == (space << RECIPE_NUMBER_BITS >> RECIPE_NUMBER_BITS);
 }
 
-/* How many recipes were set since the one with KEY; a free place counts as the oldest. */
+/* Twice the number of recipes that were set since the one with KEY; a free place is the oldest. */
 static uint64_t recipe_age(const struct control *control, uint64_t key)
 {
-	return key ? (2 * control->n_recipes - key) & (RECIPE_NUMBER_MASK - 1) : UINT64_MAX;
+	return key ? (2 * control->n_recipes + 1 - key) & RECIPE_NUMBER_MASK : UINT64_MAX;
 }
 
 /* The place that has the recipe of the process SPACE, or else the one that it can take. */

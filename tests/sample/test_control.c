@@ -276,29 +276,47 @@ static void make_tables(uint64_t *tables, unsigned n)
 	}
 }
 
-/* A process's recipe is set only once, so others must not push it out. */
-static void test_recipes(void)
+/* Sets the recipe of each of the processes TABLES; `base` is its number. */
+static void set_recipes(const uint64_t *tables, unsigned n)
 {
-	enum { N_PROCESSES = 150 };
-	struct recipe recipe = { .n_loads = 1, .n_words = 1 }, got;
-	uint64_t tables[N_PROCESSES];
-	unsigned known = 0;
+	struct recipe recipe = { .n_loads = 1, .n_words = 1 };
 
-	begin();
-	make_tables(tables, N_PROCESSES);
-	for (unsigned i = 0; i < N_PROCESSES; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		recipe.base = i;
 		control_set_recipe(control, tables[i], &recipe);
 	}
-	for (unsigned i = 0; i < N_PROCESSES; i++)
+}
+
+/* How many of the recipes from FIRST to N are known. */
+static unsigned count_recipes(const uint64_t *tables, unsigned first, unsigned n)
+{
+	struct recipe got;
+	unsigned known = 0;
+
+	for (unsigned i = first; i < n; i++)
 		known += control_get_recipe(control, tables[i], &got) && got.base == i;
-	check_u64(known, N_PROCESSES, "processes whose recipe is known");
+	return known;
+}
+
+/* A process's recipe is set only once, so others must not push it out. */
+static void test_recipes(void)
+{
+	enum { N_FEW = 150, N_MANY = 4000 };
+	struct recipe recipe = { .base = 1000, .n_loads = 1, .n_words = 1 }, got;
+	uint64_t tables[N_MANY];
+
+	begin();
+	make_tables(tables, N_MANY);
+	set_recipes(tables, N_FEW);
+	check_u64(count_recipes(tables, 0, N_FEW), N_FEW, "processes whose recipe is known");
 	control_set_recipe(control, tables[7], NULL);
 	check(!control_get_recipe(control, tables[7], &got), "a recipe can be taken back");
-	recipe.base = 1000;
 	control_set_recipe(control, tables[8], &recipe);
 	check(control_get_recipe(control, tables[8], &got) && got.base == 1000,
 	      "a recipe that is set again takes the place of the first");
+	set_recipes(tables, N_MANY);
+	check_u64(count_recipes(tables, N_MANY - N_FEW, N_MANY), N_FEW,
+		  "recipes of the last processes of many");
 	end();
 }
 
