@@ -381,6 +381,7 @@ check_PROGRAMS += \
 	tests/profile/test_resolver_learning \
 	tests/profile/test_exit_places \
 	tests/profile/test_resolver_host \
+	tests/profile/test_resolver_ahead \
 	tests/profile/test_resolver_notes \
 	tests/profile/test_resolver_thread \
 	tests/profile/test_sample_log \

@@ -79,6 +79,11 @@ struct fold {
  */
 bool fold_add(struct fold *fold, const struct sample_vcpu *vcpu, uint64_t time_ns, double ticks);
 /*
+ * Finds out what the process of VCPU runs, whose sample is added later, so that the sampler gets a
+ * recipe for the next samples. NOW_NS: the time of the sample that is added next.
+ */
+void fold_prepare(struct fold *fold, const struct sample_vcpu *vcpu, uint64_t now_ns);
+/*
  * Names the stack of TASK, which does not run. VCPU has its registers and stacks as TASK left its
  * CPU. Writes the frames to fold->frames, outermost first, and returns how many there are. Adds
  * nothing to the profile; TICKS is the weight for the counts. settings.os must be a known system.

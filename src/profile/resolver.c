@@ -17,6 +17,7 @@
 #include "profile/names.h"
 #include "profile/wait_profile.h"
 #include "xtop/base/clock.h"
+#include "xtop/base/hash.h"
 #include "xtop/base/work.h"
 #include "xtop/profile/crash.h"
 
@@ -25,6 +26,7 @@
 #define RESOLVER_FEW               16 /* samples of a unikernel that may wait during a long sleep */
 #define RESOLVER_WAITS    4       /* wake-ups between two passes over all tasks */
 #define RESOLVER_LATE_NS  100000000 /* a sample that is later than this is not waited for */
+#define RESOLVER_AHEAD_NS 20000000 /* a lag with which the samples that wait are looked at */
 #define RESOLVER_AT_ONCE           64        /* most records that one turn of the loop adds */
 #define RESOLVER_AFTER_NS 200000  /* most samples are in the ring this long after a deadline */
 #define RESOLVER_POLL_NS  1000000000ULL /* time between two searches for missing names */
@@ -444,6 +446,46 @@ static void resolver_add_crash_sample(struct resolver *resolver, const struct sa
 	resolver->seen_first_crash_sample = true;
 }
 
+/* --- samples that wait ----------------------------------------------------------------------- */
+
+/* Looks at the processes of SAMPLE that were not looked at before. */
+static void resolver_prepare(struct resolver *resolver, const struct sample *sample,
+			     uint64_t now_ns)
+{
+	const struct sample_vcpu *vcpu = sample_first_vcpu(sample);
+
+	for (unsigned i = 0; i < sample->n_vcpus; i++, vcpu = sample_next_vcpu(vcpu)) {
+		uint64_t space = sample_get_user_space(vcpu);
+		uint64_t *seen = &resolver->ahead_spaces[hash_slot(space, RESOLVER_AHEAD_SPACES)];
+
+		if (*seen == space)
+			continue;
+		*seen = space;
+		fold_prepare(&resolver->fold, vcpu, now_ns);
+	}
+}
+
+/*
+ * If the sample OLDEST has waited for long, looks at those behind it. The first sample of a large
+ * program takes long: its symbols are read. Without that look, the samples of an interpreted
+ * program would have no functions meanwhile. A recording tells what was read for each sample, so
+ * nothing is read ahead for it.
+ */
+static void resolver_look_ahead(struct resolver *resolver, const struct sample *oldest)
+{
+	const void *record;
+	size_t size_bytes;
+
+	if (!resolver->settings.live || resolver->settings.writer || !resolver->settings.os ||
+	    clock_now_ns() < oldest->time_ns + RESOLVER_AHEAD_NS)
+		return;
+	while ((record = ring_peek_after(resolver->settings.ring, &resolver->ahead, &size_bytes)))
+		if (sample_check(record, size_bytes))
+			resolver_prepare(resolver, record, oldest->time_ns);
+}
+
+/* --- records ---------------------------------------------------------------------------------- */
+
 void resolver_add(struct resolver *resolver, const void *record, size_t size_bytes)
 {
 	if (work_is_over(resolver->settings.work)) {
@@ -459,10 +501,12 @@ void resolver_add(struct resolver *resolver, const void *record, size_t size_byt
 		resolver->fold.counts.bad_records++;
 		return;
 	}
-	if (resolver->settings.crash)
+	if (resolver->settings.crash) {
 		resolver_add_crash_sample(resolver, record);
-	else
+	} else {
+		resolver_look_ahead(resolver, record);
 		resolver_add_sample(resolver, record);
+	}
 	resolver_record_sample(resolver, record);
 	if (resolver->settings.recorded)
 		recorded_memory_end_turn(resolver->settings.recorded);
@@ -527,6 +571,8 @@ void resolver_switch_guest(struct resolver *resolver, struct ring *ring, unsigne
 	runtimes_forget(resolver->runtimes);
 	resolver->settings.ring = ring;
 	resolver->settings.n_vcpus = n_vcpus;
+	resolver->ahead = 0;
+	memset(resolver->ahead_spaces, 0, sizeof(resolver->ahead_spaces));
 }
 
 /* --- the thread ------------------------------------------------------------------------------- */

@@ -12,6 +12,8 @@
 #include "profile/fold.h"
 #include "xtop/profile/resolver.h"
 
+#define RESOLVER_AHEAD_SPACES 64
+
 struct resolver {
 	struct resolver_settings settings;
 	struct frames *frames;
@@ -35,6 +37,8 @@ struct resolver {
 	uint64_t missed_ns;    /* an interval's end for which there was no memory; 0: none */
 	size_t record_bytes;   /* the largest record of the last turn that had any */
 	uint64_t next_poll_ns; /* time to look for missing names again */
+	uint64_t ahead;        /* position in the ring of what was looked at last (ring.h) */
+	uint64_t ahead_spaces[RESOLVER_AHEAD_SPACES]; /* processes that were looked at, by a hash */
 	uint64_t next_clocks_ns;
 	struct clocks clocks, first_clocks; /* newest reading; first one since start or reset */
 	/* When the thread first saw control_hurry(); 0: not yet. */

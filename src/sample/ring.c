@@ -262,20 +262,38 @@ bool ring_is_consumed(struct ring *ring, uint64_t count)
 	return ring->producer_tail >= count;
 }
 
-const void *ring_peek(struct ring *ring, size_t *size_bytesp)
+/* The consumer's record at COUNT bytes since the start; NULL: it has not come yet. */
+static const void *ring_peek_at(struct ring *ring, uint64_t count, size_t *size_bytesp)
 {
-	if (ring->consumer_tail == ring->consumer_head) {
+	if (count == ring->consumer_head) {
 		/*
 		 * Acquire, pairs with ring_commit(): all bytes below this head are written, so this
 		 * side may read them.
 		 */
 		ring->consumer_head =
 			atomic_load_explicit(&ring->shared->head, memory_order_acquire);
-		if (ring->consumer_tail == ring->consumer_head)
+		if (count == ring->consumer_head)
 			return NULL;
 	}
-	*size_bytesp = *ring_at(ring, ring->consumer_tail);
-	return ring_at(ring, ring->consumer_tail) + 1;
+	*size_bytesp = *ring_at(ring, count);
+	return ring_at(ring, count) + 1;
+}
+
+const void *ring_peek(struct ring *ring, size_t *size_bytesp)
+{
+	return ring_peek_at(ring, ring->consumer_tail, size_bytesp);
+}
+
+const void *ring_peek_after(struct ring *ring, uint64_t *position, size_t *size_bytesp)
+{
+	const void *record;
+
+	if (*position < ring->consumer_tail || *position - ring->consumer_tail > ring->size)
+		*position = ring->consumer_tail;
+	record = ring_peek_at(ring, *position, size_bytesp);
+	if (record)
+		*position += ring_record_bytes(*size_bytesp);
+	return record;
 }
 
 void ring_release(struct ring *ring)

@@ -118,6 +118,34 @@ static void test_empty_and_full(void)
 	ring_destroy(ring);
 }
 
+/* The number of the record that PEEKED is; 0: none. Numbers are their sizes. */
+static size_t peek_after(struct ring *ring, uint64_t *position)
+{
+	size_t size_bytes = 0;
+
+	return ring_peek_after(ring, position, &size_bytes) ? size_bytes : 0;
+}
+
+static void test_peek_after(void)
+{
+	struct ring *ring = create(RING_BYTES);
+	uint64_t position = 0;
+
+	check_u64(peek_after(ring, &position), 0, "an empty ring has no next record");
+	for (size_t i = 1; i <= 3; i++)
+		put(ring, i, i);
+	check(peek_after(ring, &position) == 1 && peek_after(ring, &position) == 2,
+	      "records one after the other, which stay");
+	check(take(ring, 1, 1) && take(ring, 2, 2) && take(ring, 3, 3), "they are taken later");
+	check_u64(peek_after(ring, &position), 0, "released records are left out");
+	put(ring, 4, 4);
+	check_u64(peek_after(ring, &position), 4, "a record that came since");
+	check_u64(peek_after(ring, &position), 0, "no further one");
+	position += RING_BYTES + 8;
+	check_u64(peek_after(ring, &position), 4, "a position that cannot be begins anew");
+	ring_destroy(ring);
+}
+
 static void test_reserve(void)
 {
 	struct ring *ring = create(RING_BYTES);
@@ -350,6 +378,7 @@ int main(void)
 {
 	test_sizes();
 	test_empty_and_full();
+	test_peek_after();
 	test_reserve();
 	test_consumed();
 	test_wrap();
