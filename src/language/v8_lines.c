@@ -12,18 +12,18 @@
 
 #include <stdlib.h>
 
-#include "xtop/base/hash.h"
 #include "xtop/base/limit.h"
 #include "xtop/base/work.h"
 
 #define SCRIPT_SOURCE   8
-#define MAX_TEXTS       4 /* texts of a process whose counts are kept */
+#define MAX_TEXTS       16 /* texts of a process whose counts are kept */
 #define PART_CHARACTERS (16 << 10)
 #define MAX_PARTS       512
 #define MAX_READ        LIMIT(64 << 20, 1 << 16) /* characters read until the memory changes */
 
 struct v8_parts {
 	uint64_t script;
+	uint64_t used; /* state.n_uses when a line of the text was last asked for */
 	struct v8_text text;
 	size_t n; /* parts whose ends are counted */
 	uint32_t ends[MAX_PARTS]; /* the ends of lines before each part, and before the next one */
@@ -32,6 +32,7 @@ struct v8_parts {
 struct v8_state {
 	uint64_t changes; /* memory_changes() at the last look */
 	size_t n_read;    /* characters that have been read since */
+	uint64_t n_uses;  /* times that a line was asked for */
 	struct v8_parts parts[MAX_TEXTS];
 };
 
@@ -77,17 +78,34 @@ static bool v8_count_ends(const struct runtime_process *process, const struct v8
 	return true;
 }
 
-/* The parts of the text of SCRIPT that are counted already. */
+static bool v8_is_of_text(const struct v8_parts *parts, uint64_t script, const struct v8_text *text)
+{
+	return parts->script == script && parts->text.address == text->address &&
+	       parts->text.length == text->length && parts->text.width == text->width;
+}
+
+/*
+ * The parts of the text of SCRIPT that are counted already. If there are none, those of the text
+ * that was used longest ago are dropped.
+ */
 static struct v8_parts *v8_find_parts(const struct runtime_process *process, uint64_t script,
 				      const struct v8_text *text)
 {
 	struct v8_state *state = process->state;
-	struct v8_parts *parts = &state->parts[hash_slot(text->address, MAX_TEXTS)];
+	struct v8_parts *oldest = state->parts, *found = NULL;
 
-	if (parts->script != script || parts->text.address != text->address ||
-	    parts->text.length != text->length || parts->text.width != text->width)
-		*parts = (struct v8_parts){ .script = script, .text = *text };
-	return parts;
+	for (struct v8_parts *parts = state->parts; parts < state->parts + MAX_TEXTS; parts++) {
+		if (v8_is_of_text(parts, script, text))
+			found = parts;
+		if (parts->used < oldest->used)
+			oldest = parts;
+	}
+	if (!found) {
+		found = oldest;
+		*found = (struct v8_parts){ .script = script, .text = *text };
+	}
+	found->used = ++state->n_uses;
+	return found;
 }
 
 /* Counts the ends of lines before PART, as far as they are not counted yet. */

@@ -19,6 +19,7 @@
 #define RUNTIMES_RETRY_NS     100000000ULL  /* time between two searches for a recipe */
 #define RUNTIMES_MAX_ASLEEP   64            /* sleeping tasks of a process that are searched */
 #define RUNTIMES_MAX_RETRY_NS 3000000000ULL /* the longest time, after several failures */
+#define RUNTIMES_LINE_NS      1000000000ULL /* time until a line that was not known is read again */
 #define RUNTIMES_WAYS         8             /* places of a set; a process can take any of them */
 #define RUNTIMES_SETS         (RUNTIMES_MAX_PROCESSES / RUNTIMES_WAYS)
 
@@ -48,6 +49,7 @@ struct runtimes_code {
 /* The line that a frame of a function executes. */
 struct runtimes_line {
 	uint64_t generation, code, position; /* generation 0: the place is free */
+	uint64_t due_ns;                     /* time to ask again if the line was not known */
 	uint32_t function, frame;            /* the function's frame, and that of its line */
 };
 
@@ -314,7 +316,8 @@ static uint32_t runtimes_find_line(struct runtimes *runtimes, const struct runti
 	uint32_t number;
 
 	if (line->generation == generation && line->code == frame->code &&
-	    line->position == frame->position && line->function == function)
+	    line->position == frame->position && line->function == function &&
+	    runtimes->sample->time_ns < line->due_ns)
 		return line->frame;
 	*line = (struct runtimes_line){ .generation = generation,
 					.code = frame->code,
@@ -322,6 +325,7 @@ static uint32_t runtimes_find_line(struct runtimes *runtimes, const struct runti
 					.function = function,
 					.frame = function };
 	number = runtime_read_line(&runtimes->process->running, frame);
+	line->due_ns = number ? UINT64_MAX : runtimes->sample->time_ns + RUNTIMES_LINE_NS;
 	if (number && runtimes->lines_wanted == RUNTIMES_SHOW_LINES)
 		line->frame =
 			frames_intern_line(runtimes->frames, function, FRAME_LINE_KNOWN, number);

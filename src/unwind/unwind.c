@@ -136,6 +136,31 @@ static enum unwind_step unwind_by_tables(struct walk *walk)
 	return step;
 }
 
+/* Bytes of int3 between two functions of V8. */
+#define ENTRY_PADDING      8
+#define ENTRY_PADDING_BYTE 0xcc
+#define ENTRY_ALIGNMENT    32
+
+/*
+ * Whether the caller's address is a function's first byte, in the file of a program's runtime. When
+ * V8 makes frames of its interpreter from a frame of compiled code (Deoptimizer), these return to
+ * the beginning of Builtins_InterpreterEnterAtNextBytecode.
+ */
+static bool unwind_is_entry(const struct walk *walk, const struct computed *computed)
+{
+	uint64_t pc = walk->cursor.regs[REG_PC];
+	uint8_t before[ENTRY_PADDING];
+	unsigned n = 0;
+
+	if (!walk->program || pc % ENTRY_ALIGNMENT ||
+	    computed_read_code(computed, walk->code.bias, pc - sizeof(before), before,
+			       sizeof(before)) != sizeof(before))
+		return false;
+	while (n < sizeof(before) && before[n] == ENTRY_PADDING_BYTE)
+		n++;
+	return n == sizeof(before);
+}
+
 /*
  * Whether a call stands in front of the caller's address. True without a look if a table of the
  * file gave the caller, or if no code can be read.
@@ -147,7 +172,8 @@ static bool unwind_fits(const struct walk *walk)
 	if (!computed || walk->by < UNWIND_BY_COMPUTED || walk->how != UNWIND_AUTO ||
 	    walk->cursor.interrupted)
 		return true;
-	return computed_is_return(computed, walk->code.bias, walk->cursor.regs[REG_PC]);
+	return computed_is_return(computed, walk->code.bias, walk->cursor.regs[REG_PC]) ||
+	       unwind_is_entry(walk, computed);
 }
 
 /*

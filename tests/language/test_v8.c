@@ -98,6 +98,20 @@ static const char large[] =
 	     "  { filename: 'later.js' });\n"
 	     "later(() => late(() => { tell(); Atomics.wait(words, 0, 0, 100000); }));\n";
 
+/* V8 makes frames of its interpreter from one of compiled code, which had not foreseen the wait. */
+static const char remade[] =
+	TELL "let waits = false;\n"
+	     "function /*innermost*/ innermost() {\n"
+	     "  if (!waits) return 1;\n"
+	     "  tell();\n"
+	     "  Atomics.wait(words, 0, 0, 100000);\n"
+	     "}\n"
+	     "function /*middle*/ middle() { return innermost() + 1; }\n"
+	     "function /*outer*/ outer() { return middle() + 1; }\n"
+	     "for (let i = 0; i < 100000; i++) outer();\n"
+	     "waits = true;\n"
+	     "outer();\n";
+
 /* spin() has the loop, and is put into outer(). The program waits once, and then computes for ever. */
 static const char busy[] = "const fs = require('fs');\n"
 			   "function spin(n) {\n"
@@ -206,6 +220,67 @@ static void check_workers(struct live_process *live, const char *version, const 
 	check(right == looks, "%s: %u stacks are the program's", version, right);
 }
 
+#define TEXTS      10
+#define TEXT_LINES (1 << 20)
+
+/* Compiled functions that call one another. Each is in the last line of a large text. */
+static const char texts[] =
+	"function waits() {\n"
+	"  require('fs').writeSync(1, 'END\\n');\n"
+	"  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);\n"
+	"}\n"
+	"const others = [() => 1, () => 2, () => 3, () => 4, () => 5];\n"
+	"let next, last = () => next();\n"
+	"for (let i = 0; i < 10; i++) {\n"
+	"  const f = (0, eval)('\\n'.repeat(1 << 20) + '(function large' + i + '(f) { return f() + 1; })');\n"
+	"  const inner = last;\n"
+	"  last = new Function('f', 'inner', 'return () => f(inner)')(f, inner);\n"
+	"}\n"
+	"for (let i = 0; i < 100000; i++) { next = others[i % 5]; last(); }\n"
+	"next = waits;\n"
+	"last();\n";
+
+/* How many functions of the stack are in the last line of a large text. */
+static unsigned count_large(const struct told_native *native)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < native->program.n; i++)
+		n += native->lines[i] == TEXT_LINES + 1 &&
+		     strstr(frames_get(native->frames, native->program.frames[i].frame)->name,
+			    "large");
+	return n;
+}
+
+/* Looks at the thread and its lines. Returns how many pages were read. */
+static uint64_t count_pages(struct told_native *native, const struct live_process *live)
+{
+	uint64_t before = memory_counts(live->memory).pages;
+
+	told_native_look(native, live, live->pid);
+	told_native_read_lines(native);
+	return memory_counts(live->memory).pages - before;
+}
+
+/* The text of each function is read once, however many there are. */
+static void check_texts(struct live_process *live, const char *version, const char *told)
+{
+	static struct told_native native;
+	uint64_t pages = 0;
+
+	(void)told;
+	told_native_init(&native, live);
+	for (unsigned i = 0; i < LOOKS && count_large(&native) < TEXTS; i++) {
+		usleep(i ? 50000 : 0);
+		count_pages(&native, live);
+	}
+	check_u64(count_large(&native), TEXTS, "lines of functions in large texts");
+	pages = count_pages(&native, live);
+	check(pages < TEXT_LINES / GUEST_PAGE_SIZE, "%s: %llu pages for lines that are known", version,
+	      (unsigned long long)pages);
+	told_native_deinit(&native);
+}
+
 static bool check_program_by(told_check_fn *check_stack, const char *node, const char *program,
 			     const char *label)
 {
@@ -229,8 +304,11 @@ int main(void)
 					       "compiled") &&
 				      check_program_by(told_check_native, versions[i], large,
 						       "large") &&
+				      check_program_by(told_check_native, versions[i], remade,
+						       "remade") &&
 				      check_program_by(check_workers, versions[i], workers,
 						       "workers") &&
+				      check_program_by(check_texts, versions[i], texts, "texts") &&
 				      check_program_by(check_busy, versions[i], busy, "busy"),
 			      "%s: all programs run", versions[i]);
 		}
