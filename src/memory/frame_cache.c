@@ -28,7 +28,7 @@
 #define CACHE_RETRY_NS   1000000000ULL /* a frame that Xen refused is tried again after this time */
 #define CACHE_CREDIT_NS  1000000000ULL /* time whose credit can be saved up */
 #define CACHE_MAX_VISITS 16            /* pages that one call of frame_cache_sweep() visits */
-#define CACHE_LAST       32            /* tables of level 1 that are remembered */
+#define CACHE_LAST       128           /* tables of level 1 that are remembered */
 #define CACHE_GROUP      64            /* slots that are skipped at once if they are free */
 #define CACHE_PATH       4             /* tables from the top to one of level 1 on x86 */
 

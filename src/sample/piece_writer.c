@@ -158,7 +158,11 @@ enum sample_cut piece_writer_add(struct piece_writer *writer, enum sample_stack_
 	return cut;
 }
 
-#define READER_PAGES 8 /* pages that are remembered; a power of two */
+/*
+ * Pages that are remembered; a power of two. A program of five functions has ten such pages, and if
+ * two of them share a place, each node may find both again.
+ */
+#define READER_PAGES 32
 
 /*
  * Reads the words of an interpreter's frames. The reads go back and forth between a few pages:
@@ -168,11 +172,17 @@ enum sample_cut piece_writer_add(struct piece_writer *writer, enum sample_stack_
 struct piece_reader {
 	struct piece_writer *writer;
 	struct memory_root root;
-	struct {
-		uint64_t address; /* address of a page, never of page 0; 0: the place is free */
-		const char *bytes;
-	} pages[READER_PAGES];
+	uint64_t pages[READER_PAGES]; /* addresses, never of page 0; 0: the place is free */
+	const char *bytes[READER_PAGES]; /* set where `pages` is */
 };
+
+static void piece_reader_init(struct piece_reader *reader, struct piece_writer *writer,
+			      struct memory_root root)
+{
+	reader->writer = writer;
+	reader->root = root;
+	memset(reader->pages, 0, sizeof(reader->pages));
+}
 
 /*
  * Finds the page PAGE. In the stop, remembers the page in pages[I]. Returns false if the page is
@@ -183,8 +193,8 @@ static __attribute__((noinline)) bool piece_reader_find(struct piece_reader *rea
 {
 	if (piece_writer_find_page(reader->writer, reader->root, page) != CUT_NONE)
 		return false;
-	reader->pages[i].address = reader->writer->to ? page : 0;
-	reader->pages[i].bytes = reader->writer->seen;
+	reader->pages[i] = reader->writer->to ? page : 0;
+	reader->bytes[i] = reader->writer->seen;
 	return true;
 }
 
@@ -195,21 +205,22 @@ static bool piece_reader_read(void *context, uint64_t address, uint64_t *word)
 	size_t i = hash_slot(page, READER_PAGES);
 
 	if (address % sizeof(*word) ||
-	    ((reader->pages[i].address != page || !page) && !piece_reader_find(reader, page, i)))
+	    ((reader->pages[i] != page || !page) && !piece_reader_find(reader, page, i)))
 		return false;
-	memcpy(word, reader->pages[i].bytes + (address & GUEST_PAGE_MASK), sizeof(*word));
+	memcpy(word, reader->bytes[i] + (address & GUEST_PAGE_MASK), sizeof(*word));
 	return true;
 }
 
 void piece_writer_add_list(struct piece_writer *writer, struct memory_root root,
 			   uint64_t thread_pointer, const struct recipe *recipe)
 {
-	struct piece_reader reader = { .writer = writer, .root = root };
+	struct piece_reader reader;
 	struct sample_stack *head = NULL;
 	size_t bytes;
 
 	if (writer->n == SAMPLE_MAX_STACKS)
 		return;
+	piece_reader_init(&reader, writer, root);
 	if (writer->to)
 		head = (struct sample_stack *)(writer->to + writer->size_bytes);
 	bytes = sizeof(uint64_t) * recipe_follow(recipe, thread_pointer, piece_reader_read, &reader,
