@@ -469,7 +469,7 @@ static void resolver_prepare(struct resolver *resolver, const struct sample *sam
  * If the sample OLDEST has waited for long, looks at those behind it. The first sample of a large
  * program takes long: its symbols are read. Without that look, the samples of an interpreted
  * program would have no functions meanwhile. A recording tells what was read for each sample, so
- * nothing is read ahead for it.
+ * nothing is read ahead for it; nor before the first name, which should come soon.
  */
 static void resolver_look_ahead(struct resolver *resolver, const struct sample *oldest)
 {
@@ -477,7 +477,7 @@ static void resolver_look_ahead(struct resolver *resolver, const struct sample *
 	size_t size_bytes;
 
 	if (!resolver->settings.live || resolver->settings.writer || !resolver->settings.os ||
-	    clock_now_ns() < oldest->time_ns + RESOLVER_AHEAD_NS)
+	    !resolver->fold.has_user_name || clock_now_ns() < oldest->time_ns + RESOLVER_AHEAD_NS)
 		return;
 	while ((record = ring_peek_after(resolver->settings.ring, &resolver->ahead, &size_bytes)))
 		if (sample_check(record, size_bytes))

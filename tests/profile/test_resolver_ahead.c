@@ -15,6 +15,7 @@
 
 static uint64_t asked[MAX_ASKED], asked_ns[MAX_ASKED]; /* page tables, and the times given */
 static unsigned n_asked;
+static const struct space *user; /* the code of all processes */
 
 /* --- stand-in for os.c ------------------------------------------------------------------------ */
 
@@ -27,7 +28,7 @@ void os_find_task(struct os *os, const struct sample_vcpu *vcpu, uint64_t now_ns
 		  struct os_task *task)
 {
 	(void)os;
-	*task = (struct os_task){ .process = "program" };
+	*task = (struct os_task){ .process = "program", .user = user };
 	if (n_asked == MAX_ASKED)
 		abort();
 	asked[n_asked] = vcpu->regs.cr3;
@@ -152,6 +153,7 @@ static void wait_in_ring(struct stage *stage, uint64_t time_ns, uint64_t cr3)
 	guest_begin(&record, time_ns, 1);
 	guest_add_chain(&record, 0, "start_kernel;serve;hash");
 	record.vcpu->regs.cr3 = cr3;
+	record.vcpu->user = 1;
 	room = ring_reserve(stage->ring, record.size_bytes);
 	memcpy(room, record.words, record.size_bytes);
 	ring_commit(stage->ring, record.size_bytes);
@@ -176,10 +178,12 @@ static void test_late(struct stage *stage)
 {
 	uint64_t old_ns = clock_now_ns() - LATE_NS;
 
+	wait_in_ring(stage, old_ns, 9 << 20);
 	wait_in_ring(stage, old_ns, 1 << 20);
 	wait_in_ring(stage, old_ns + 1, 2 << 20);
 	wait_in_ring(stage, old_ns + 2, 1 << 20);
 	wait_in_ring(stage, old_ns + 3, 3 << 20);
+	check_u64(add(stage), 0x9, "before a function has a name, one sample after the other");
 	check_u64(add(stage), 0x1231, "processes of all samples, once each, before the oldest");
 	check_u64(asked_ns[2], old_ns, "no process is asked for with a time that comes later");
 	check_u64(add(stage), 0x2, "nothing has come since");
@@ -202,16 +206,20 @@ int main(void)
 	struct stage stage = { .symbols = guest_symbols() };
 	struct resolver_settings settings = { .live = true, .os = (struct os *)&stage };
 
+	user = symbols_space(stage.symbols);
 	stage_open_settings(&stage, settings);
 	test_late(&stage);
 	test_soon(&stage);
 	stage_close(&stage);
 	settings.live = false;
 	stage.symbols = guest_symbols();
+	user = symbols_space(stage.symbols);
 	stage_open_settings(&stage, settings);
 	wait_in_ring(&stage, 1, 7 << 20);
 	wait_in_ring(&stage, 2, 8 << 20);
-	check_u64(add(&stage), 0x7, "a replay looks at one sample after the other");
+	wait_in_ring(&stage, 3, 9 << 20);
+	add(&stage);
+	check_u64(add(&stage), 0x8, "a replay looks at one sample after the other");
 	stage_close(&stage);
 	return tap_done();
 }
