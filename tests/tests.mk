@@ -48,7 +48,7 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/vt.c
 
 # Files for the archive of `make dist`, besides the sources of programs.
-EXTRA_DIST += tests/recordings/sizes $(addprefix tests/recordings/example/,init make shop.py squeeze) tests/demo tests/check tests/analyze tests/mutants tests/hardware tests/packaging tests/packaging-rpm tests/static tests/push_service tests/cross tests/musl tests/support/unlimited.c tests/support/glibc_names.c tests/examples tests/rules \
+EXTRA_DIST += tests/recordings/sizes $(addprefix tests/recordings/example/,make squeeze) tests/demo tests/check tests/analyze tests/mutants tests/hardware tests/packaging tests/packaging-rpm tests/static tests/push_service tests/cross tests/musl tests/support/unlimited.c tests/support/glibc_names.c tests/examples tests/rules \
 	$(wildcard $(srcdir)/tests/*/*.h $(srcdir)/tests/*/*/*.h $(srcdir)/tests/*/*.golden $(srcdir)/tests/*/*/*.golden) \
 	tests/readers/run tests/readers/work.go $(wildcard $(srcdir)/tests/readers/*.js) \
 	$(addprefix tests/cli/,tap.sh cases completion diff errors example json libraries lines metrics old-linux profile push replay rights service) \

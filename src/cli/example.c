@@ -9,6 +9,7 @@
 static const struct example examples[] = {
 	{ .name = "server", .file = "server.pb.gz" },
 	{ .name = "update", .file = "update.pb.gz", .baseline = "server.pb.gz" },
+	{ .name = "locks", .file = "locks.xrec.xz" },
 	{ .name = "crash", .file = "crash.xrec.xz", .crash = true },
 };
 

@@ -253,7 +253,7 @@ static const char *view_empty_reason(const struct ui_model *model)
 		return model->selection->filter ? "No stack matches the filter (Esc clears it)."
 						: "No stack is left (Esc shows all again).";
 	if (snapshot->resolver.states[VCPU_BLOCKED])
-		return "No samples: the guest is idle.";
+		return "No samples: the guest is idle (W shows where its tasks wait).";
 	return "No samples yet.";
 }
 

@@ -89,7 +89,7 @@ static void test_example(void)
 	options = accept("--example=crash");
 	check(options.crash, "--example=crash: it is a report");
 	options_deinit(&options);
-	refuse("--example=x", "--example: 'x' is not allowed: server, update or crash");
+	refuse("--example=x", "--example: 'x' is not allowed: server, update, locks or crash");
 	refuse("--example -r x", "--example shows a profile of its own");
 	refuse("--example -d x", "--example shows a profile of its own");
 	refuse("--example -w x", "--example and --record");

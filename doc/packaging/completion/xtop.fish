@@ -56,7 +56,7 @@ complete -c xtop -s r -l replay -x -a '(__xtop_files .xrec .folded .folded.gz .p
 complete -c xtop -l value -x -d 'with --replay: which values of a profile that has several'
 complete -c xtop -l strict -d 'with --replay: refuse a profile if a line cannot be read'
 complete -c xtop -l paced -d 'replay at the speed of the recording'
-complete -c xtop -l example -x -a 'server update crash' -d 'open an example that comes with xtop'
+complete -c xtop -l example -x -a 'server update locks crash' -d 'open an example that comes with xtop'
 complete -c xtop -s o -l output -x -a '(__xtop_files .folded .pb.gz .json .perf .svg .html)' -d 'write the profile at exit; - is stdout'
 complete -c xtop -l format -x -a 'folded pprof speedscope perf svg html' -d 'folded, pprof, speedscope, perf, svg or html (default: by the ending of FILE)'
 complete -c xtop -l profile -x -a 'cpu waits exits' -d 'cpu (default), waits or exits: what -o and -b write'
