@@ -109,26 +109,43 @@ static uint32_t btf_info_members(uint32_t info)
 	return info & 0xffffff;
 }
 
+/* Copies the pieces [FIRST, END) if they can be read. */
+static bool btf_copy(struct btf *btf, size_t first, size_t end)
+{
+	const struct btf_source *source = &btf->source;
+	size_t from = first * BTF_PIECE_BYTES, to = end * BTF_PIECE_BYTES;
+
+	if (!source->read(source->context, from, to < source->size_bytes ? to : source->size_bytes))
+		return false;
+	memset(btf->pieces + first, true, end - first);
+	return true;
+}
+
 /* Whether the N bytes at AT, which are in the blob, were read or can be read now. */
 static bool btf_need(struct btf *btf, const uint8_t *at, size_t n)
 {
-	const struct btf_source *source = &btf->source;
-	size_t end = (size_t)(at - source->bytes) + n;
+	size_t start = (size_t)(at - btf->source.bytes);
 
-	for (size_t i = (size_t)(at - source->bytes) / BTF_PIECE_BYTES;
-	     source->read && i * BTF_PIECE_BYTES < end; i++) {
-		size_t from = i * BTF_PIECE_BYTES, left = source->size_bytes - from;
-
-		if (btf->pieces[i])
-			continue;
-		if (!source->read(source->context, from,
-				  from + (left < BTF_PIECE_BYTES ? left : BTF_PIECE_BYTES))) {
+	for (size_t i = start / BTF_PIECE_BYTES;
+	     btf->source.read && i * BTF_PIECE_BYTES < start + n; i++)
+		if (!btf->pieces[i] && !btf_copy(btf, i, i + 1)) {
 			btf->unreadable = true;
 			return false;
 		}
-		btf->pieces[i] = true;
-	}
 	return true;
+}
+
+/* Copies all pieces that were not read, those beside each other at once. */
+static void btf_copy_rest(struct btf *btf)
+{
+	size_t n = (btf->source.size_bytes + BTF_PIECE_BYTES - 1) / BTF_PIECE_BYTES, first, end;
+
+	for (first = 0; btf->source.read && first < n; first = end + 1) {
+		for (end = first; end < n && !btf->pieces[end]; end++)
+			;
+		if (end > first)
+			btf_copy(btf, first, end);
+	}
 }
 
 /*
@@ -280,11 +297,18 @@ static void btf_walk(struct btf *btf, uint32_t count, bool for_wants)
 	btf->count = n;
 }
 
-enum btf_result btf_read_rest(struct btf *btf)
+/* Numbers the types that are left. */
+static enum btf_result btf_number_rest(struct btf *btf)
 {
 	btf_walk(btf, BTF_MAX_TYPES, false);
 	btf->damaged |= btf->at != btf->types_bytes;
 	return btf->damaged ? BTF_DAMAGED : BTF_OK;
+}
+
+enum btf_result btf_read_rest(struct btf *btf)
+{
+	btf_copy_rest(btf);
+	return btf_number_rest(btf);
 }
 
 enum btf_result btf_init_parts(struct btf *btf, const struct btf_source *source,
@@ -311,7 +335,7 @@ enum btf_result btf_init_parts(struct btf *btf, const struct btf_source *source,
 	if (!btf->starts)
 		return BTF_NO_MEMORY;
 	btf_walk(btf, BTF_MAX_TYPES, source->read);
-	return source->read && !btf->n_awaited ? BTF_OK : btf_read_rest(btf);
+	return source->read && !btf->n_awaited ? BTF_OK : btf_number_rest(btf);
 }
 
 enum btf_result btf_init(struct btf *btf, const uint8_t *blob, size_t bytes, struct btf_want *wants,

@@ -29,7 +29,7 @@ enum btf_result {
 };
 
 #define BTF_LETTERS        32
-#define BTF_PIECE_BYTES    (32U << 10) /* bytes that are copied at once */
+#define BTF_PIECE_BYTES    (64U << 10) /* bytes that are copied at once, at least */
 
 /* A struct or union to look for. The caller sets the name and `late`, btf_init() the others. */
 struct btf_want {
@@ -87,7 +87,7 @@ enum btf_result btf_init(struct btf *btf, const uint8_t *blob, size_t bytes, str
  */
 enum btf_result btf_init_parts(struct btf *btf, const struct btf_source *source,
 			       struct btf_want *wants, size_t n_wants);
-/* Numbers the types that are left, and finds the late wants. */
+/* Copies what is left, numbers the types that are left, and finds the late wants. */
 enum btf_result btf_read_rest(struct btf *btf);
 void btf_deinit(struct btf *btf);
 

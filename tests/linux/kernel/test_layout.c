@@ -293,11 +293,13 @@ static enum btf_result pieces_begin(struct pieces *pieces, struct layout *layout
 static void add_others(struct make_btf *make, unsigned n)
 {
 	static const char name[] = "another_struct_that_nobody_ever_looks_for";
-	char text[256];
+	char text[512];
 
 	for (unsigned i = 0; i < n; i++) {
-		snprintf(text, sizeof(text), "struct %s_%u 16 { u64 %s_a_%u @0; u64 %s_b_%u @8; }",
-			 name, i, name, i, name, i);
+		snprintf(text, sizeof(text),
+			 "struct %s_%u 32 { u64 %s_a_%u @0; u64 %s_b_%u @8; u64 %s_c_%u @16; "
+			 "u64 %s_d_%u @24; }",
+			 name, i, name, i, name, i, name, i, name, i);
 		make_btf_text(make, text);
 	}
 }
