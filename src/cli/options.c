@@ -324,7 +324,6 @@ static struct xtop_error *options_open_example(struct options *options)
 
 	library_find_example(example->file, &options->example_file);
 	options->replay = options->example_file;
-	options->crash |= example->crash;
 	if (example->baseline && !options->baseline && !options->batch) {
 		library_find_example(example->baseline, &options->example_baseline);
 		options->baseline = options->example_baseline;
@@ -451,6 +450,7 @@ struct xtop_error *options_parse(int argc, char **argv, struct options *options)
 		error_destroy(error);
 		return NULL;
 	}
+	options->crash |= options->example && options->example->crash;
 	if (!error)
 		error = options_check(options);
 	options_complete(options);

@@ -212,8 +212,12 @@ static void linux_poll(void *context, uint64_t now_ns)
 	struct linux_guest *guest = &system->kernel.guest;
 
 	/* The first call comes before the first sample has its names. */
-	if (system->polled)
+	if (system->polled) {
 		kernel_types_end(guest);
+		/* A kernel without unwind tables is whole now, though nobody asks for them. */
+		if (!guest->symbols[LINUX_ORC_IP_START])
+			image_build_tables(system->kernel.image);
+	}
 	system->polled = true;
 	/* As long as no module is loaded, there is nothing to find. */
 	if (linux_is_i386(guest) && !layout_has(&guest->layout, MODULE_LIST))

@@ -103,6 +103,21 @@ static struct xtop_error *pipeline_snapshot_profile(const struct pipeline *pipel
 	return error;
 }
 
+/* Refuses a file that has no report if --crash asks for one, or a report that nobody asks for. */
+static struct xtop_error *pipeline_check_report(const struct pipeline *pipeline, bool has_report)
+{
+	const struct options *options = pipeline->options;
+
+	if (has_report == options->crash)
+		return NULL;
+	return has_report
+		       ? error_create("'%s' is a recording of --crash: add that option",
+				      options->replay)
+		       : error_create("'%s' was not recorded with --crash: it has neither the "
+				      "guest's log nor all its tasks",
+				      options->replay);
+}
+
 /* Publishes the profile of -r as the only snapshot of this pipeline. */
 static struct xtop_error *pipeline_publish_profile(struct pipeline *pipeline)
 {
@@ -113,7 +128,9 @@ static struct xtop_error *pipeline_publish_profile(struct pipeline *pipeline)
 	struct snapshot *snapshot;
 	struct xtop_error *error;
 
-	error = pipeline_create_shared(pipeline);
+	error = pipeline_check_report(pipeline, false);
+	if (!error)
+		error = pipeline_create_shared(pipeline);
 	if (!error)
 		error = pipeline_snapshot_profile(pipeline, &snapshot);
 	if (error)
@@ -127,16 +144,11 @@ static struct xtop_error *pipeline_publish_profile(struct pipeline *pipeline)
 static struct xtop_error *pipeline_open_recording(struct pipeline *pipeline)
 {
 	const struct recording_info *info = recording_reader_get_info(pipeline->reader);
-	bool has_report = info->report != RECORDING_OF_TIME;
-	struct xtop_error *error;
+	struct xtop_error *error = pipeline_check_report(pipeline,
+							 info->report != RECORDING_OF_TIME);
 
-	if (has_report && !pipeline->options->crash)
-		return error_create("'%s' is a recording of --crash: add that option",
-				    pipeline->options->replay);
-	if (!has_report && pipeline->options->crash)
-		return error_create("'%s' was not recorded with --crash: it has neither the "
-				    "guest's log nor all its tasks",
-				    pipeline->options->replay);
+	if (error)
+		return error;
 	pipeline->guest = (struct guest_info){
 		.domid = info->domid,
 		.type = info->type,

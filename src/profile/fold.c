@@ -677,11 +677,13 @@ bool fold_add(struct fold *fold, const struct sample_vcpu *vcpu, uint64_t time_n
 	return true;
 }
 
-void fold_prepare(struct fold *fold, const struct sample_vcpu *vcpu, uint64_t now_ns)
+bool fold_prepare(struct fold *fold, const struct sample_vcpu *vcpu, uint64_t now_ns)
 {
 	fold->time_ns = now_ns;
-	if (vcpu->state >= VCPU_RUNNABLE && fold_find_spaces(fold, vcpu))
-		fold_begin_program(fold, vcpu, false);
+	if (vcpu->state < VCPU_RUNNABLE || !fold_find_spaces(fold, vcpu) || !fold->user_whole)
+		return false;
+	fold_begin_program(fold, vcpu, false);
+	return true;
 }
 
 size_t fold_find_frames(struct fold *fold, const struct os_task *task,

@@ -80,9 +80,10 @@ struct fold {
 bool fold_add(struct fold *fold, const struct sample_vcpu *vcpu, uint64_t time_ns, double ticks);
 /*
  * Finds out what the process of VCPU runs, whose sample is added later, so that the sampler gets a
- * recipe for the next samples. NOW_NS: the time of the sample that is added next.
+ * recipe for the next samples. NOW_NS: the time of the sample that is added next. False: the vCPU
+ * ran no process that can be found.
  */
-void fold_prepare(struct fold *fold, const struct sample_vcpu *vcpu, uint64_t now_ns);
+bool fold_prepare(struct fold *fold, const struct sample_vcpu *vcpu, uint64_t now_ns);
 /*
  * Names the stack of TASK, which does not run. VCPU has its registers and stacks as TASK left its
  * CPU. Writes the frames to fold->frames, outermost first, and returns how many there are. Adds

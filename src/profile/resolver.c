@@ -458,10 +458,8 @@ static void resolver_prepare(struct resolver *resolver, const struct sample *sam
 		uint64_t space = sample_get_user_space(vcpu);
 		uint64_t *seen = &resolver->ahead_spaces[hash_slot(space, RESOLVER_AHEAD_SPACES)];
 
-		if (*seen == space)
-			continue;
-		*seen = space;
-		fold_prepare(&resolver->fold, vcpu, now_ns);
+		if (*seen != space && fold_prepare(&resolver->fold, vcpu, now_ns))
+			*seen = space;
 	}
 }
 
@@ -479,7 +477,9 @@ static void resolver_look_ahead(struct resolver *resolver, const struct sample *
 	if (!resolver->settings.live || resolver->settings.writer || !resolver->settings.os ||
 	    !resolver->fold.has_user_name || clock_now_ns() < oldest->time_ns + RESOLVER_AHEAD_NS)
 		return;
-	while ((record = ring_peek_after(resolver->settings.ring, &resolver->ahead, &size_bytes)))
+	while (!work_is_over(resolver->settings.work) &&
+	       !snapshot_wanted(resolver->settings.slot) &&
+	       (record = ring_peek_after(resolver->settings.ring, &resolver->ahead, &size_bytes)))
 		if (sample_check(record, size_bytes))
 			resolver_prepare(resolver, record, oldest->time_ns);
 }

@@ -19,6 +19,7 @@
 #define RUNTIMES_RETRY_NS     100000000ULL  /* time between two searches for a recipe */
 #define RUNTIMES_MAX_ASLEEP   64            /* sleeping tasks of a process that are searched */
 #define RUNTIMES_MAX_RETRY_NS 3000000000ULL /* the longest time, after several failures */
+#define RUNTIMES_ASK_NS       5000000000ULL /* time between looks at the sampler's recipe */
 #define RUNTIMES_LINE_NS      1000000000ULL /* time until a line that was not known is read again */
 #define RUNTIMES_WAYS         8             /* places of a set; a process can take any of them */
 #define RUNTIMES_SETS         (RUNTIMES_MAX_PROCESSES / RUNTIMES_WAYS)
@@ -31,7 +32,8 @@ struct runtimes_process {
 	struct runtime *runtime; /* running.runtime; a reference, as the process may end; or NULL */
 	uint64_t loop; /* an address in the interpreter's loop; 0: not known */
 	bool ready;    /* the process has a recipe, or has been prepared */
-	bool in_sampler;   /* the sampler has the recipe */
+	bool in_sampler;   /* the sampler got the recipe */
+	uint64_t asked_ns; /* time of the last look whether the sampler still has it */
 	unsigned n_asleep; /* sleeping tasks that were searched for a recipe */
 	uint64_t used;     /* runtimes.clock when the process last had a sample */
 	struct recipe recipe;
@@ -208,6 +210,18 @@ static void runtimes_try(struct runtimes_process *process, const struct runtimes
 				 : runtimes_find_recipe(process, sample);
 }
 
+/* Whether the sampler still has PROCESS's recipe: those of others may have pushed it out. */
+static bool runtimes_has_recipe(struct runtimes_process *process,
+				const struct runtimes_sample *sample)
+{
+	struct recipe recipe;
+
+	if (sample->time_ns < process->asked_ns + RUNTIMES_ASK_NS)
+		return true;
+	process->asked_ns = sample->time_ns;
+	return control_get_recipe(sample->control, process->tables, &recipe);
+}
+
 static void runtimes_update(struct runtimes *runtimes, struct runtimes_process *process,
 			    const struct runtimes_sample *sample)
 {
@@ -215,12 +229,13 @@ static void runtimes_update(struct runtimes *runtimes, struct runtimes_process *
 
 	if (!process->ready)
 		runtimes_try(process, sample);
-	if (!process->ready || native || process->in_sampler || !sample->control ||
-	    runtimes->hidden)
+	if (!process->ready || native || !sample->control || runtimes->hidden ||
+	    (process->in_sampler && runtimes_has_recipe(process, sample)))
 		return;
 	control_set_recipe(sample->control, process->tables, &process->recipe);
+	sample->counts->recipes += !process->in_sampler;
 	process->in_sampler = true;
-	sample->counts->recipes++;
+	process->asked_ns = sample->time_ns;
 }
 
 bool runtimes_begin(struct runtimes *runtimes, const struct runtimes_sample *sample)
@@ -233,7 +248,8 @@ bool runtimes_begin(struct runtimes *runtimes, const struct runtimes_sample *sam
 		return false;
 	process->running.memory = sample->memory;
 	process->running.root = sample->root;
-	process->tgid = sample->tgid;
+	if (sample->tgid)
+		process->tgid = sample->tgid;
 	runtimes_update(runtimes, process, sample);
 	return true;
 }

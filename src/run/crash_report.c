@@ -41,7 +41,10 @@ struct xtop_error *crash_report_print(const struct pipeline *pipeline, const cha
 	const char *message = control_get_message(pipeline_control(pipeline));
 
 	if (!snapshot) /* a sampler that failed is reported at the end */
-		return message[0] ? NULL : error_create("the guest is gone");
+		return message[0] ? NULL
+				  : error_create(pipeline_is_recording(pipeline)
+							 ? "the recording ends before the report"
+							 : "the guest is gone");
 	export_crash(snapshot, title, file);
 	snapshot_destroy(snapshot);
 	if (fflush(file) == EOF || ferror(file))

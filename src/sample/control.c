@@ -39,9 +39,8 @@
 #define STOPPED_BUCKETS ((STOPPED_SHIFTS + 1) * STOPPED_STEPS)
 
 /*
- * Numbers of entries of the tables, which are direct-mapped by a hash of a key. An entry has part
- * of its key, by which a reader recognises the entry. A recipe is set only once, and can take each
- * place of a set.
+ * Numbers of entries of the tables. A hash of its key tells an entry's place; a recipe can take
+ * each place of a set. An entry has part of its key, by which a reader recognises the entry.
  */
 #define STACK_HINTS 4096 /* the key is a region of stack */
 #define GO_HINTS    1024 /* the key is a process */
@@ -95,7 +94,7 @@ struct control {
 	atomic_bool has_recipes; /* a recipe was ever set */
 	uint64_t n_recipes;      /* recipes that were set; the resolver's */
 	struct {
-		_Atomic uint64_t key; /* recipe_key(); 0: free, or being written */
+		_Atomic uint64_t key; /* process and number; 0: free, or being written */
 		_Atomic uint64_t words[RECIPE_WORDS];
 	} recipes[RECIPES];
 };

@@ -142,9 +142,10 @@ static enum unwind_step unwind_by_tables(struct walk *walk)
 #define ENTRY_ALIGNMENT    32
 
 /*
- * Whether the caller's address is a function's first byte, in the file of a program's runtime. When
- * V8 makes frames of its interpreter from a frame of compiled code (Deoptimizer), these return to
- * the beginning of Builtins_InterpreterEnterAtNextBytecode.
+ * Whether the caller's address is a function's first byte, in a process whose runtime runs
+ * functions on the threads' own stacks. When V8 makes frames of its interpreter from a frame of
+ * compiled code (Deoptimizer), these return to the beginning of
+ * Builtins_InterpreterEnterAtNextBytecode.
  */
 static bool unwind_is_entry(const struct walk *walk, const struct computed *computed)
 {

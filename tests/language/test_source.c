@@ -10,6 +10,8 @@
 #include "tests/language/told_native.h"
 #include "tests/support/shell.h"
 #include "xtop/base/hash.h"
+#include "xtop/sample/control.h"
+#include "xtop/sample/recipe.h"
 
 static char folder[] = "/tmp/test_source.XXXXXX";
 
@@ -81,6 +83,39 @@ static uint32_t await_alpha(struct told_native *native, const struct live_proces
 	return frame;
 }
 
+/* A sampler that has lost the process's recipe gets it again, but is not asked at each sample. */
+static void check_recipe(struct told_native *native, const struct live_process *live,
+			 const char *program)
+{
+	uint64_t tables = sample_get_user_space(native->vcpu);
+	struct resolver_counts counts = { 0 };
+	struct runtimes_sample sample = { .vcpu = native->vcpu,
+					  .stack = &native->stack,
+					  .space = native->space,
+					  .memory = live->memory,
+					  .root = live->root,
+					  .time_ns = 1000000000,
+					  .counts = &counts };
+	struct recipe recipe;
+
+	must(control_create(&sample.control));
+	runtimes_begin(native->runtimes, &sample);
+	if (counts.recipes) { /* Java and Node.js have none */
+		check(control_get_recipe(sample.control, tables, &recipe),
+		      "%s: the sampler gets the recipe", program);
+		control_set_recipe(sample.control, tables, NULL);
+		sample.time_ns += 1000000000;
+		runtimes_begin(native->runtimes, &sample);
+		check(!control_get_recipe(sample.control, tables, &recipe),
+		      "%s: a second later the sampler is not asked", program);
+		sample.time_ns += 5000000000;
+		runtimes_begin(native->runtimes, &sample);
+		check(control_get_recipe(sample.control, tables, &recipe) && counts.recipes == 1,
+		      "%s: the sampler gets a lost recipe again", program);
+	}
+	control_destroy(sample.control);
+}
+
 /* Begins samples of processes whose spaces have numbers with the hash of NATIVE's. */
 static void begin_others(struct told_native *native, const struct live_process *live)
 {
@@ -111,6 +146,7 @@ static void check_source(struct live_process *live, const struct language *langu
 
 	told_native_init(&native, live);
 	alpha = await_alpha(&native, live, thread);
+	check_recipe(&native, live, language->program);
 	begin_others(&native, live);
 	/* What is known of the process's files is read anew, as after it has mapped another one. */
 	space_destroy(native.space);

@@ -52,8 +52,8 @@ bool ring_is_consumed(struct ring *ring, uint64_t count);
 const void *ring_peek(struct ring *ring, size_t *size_bytesp);
 void ring_release(struct ring *ring);
 /*
- * Consumer: the record after the one that *POSITION tells of, which stays until it is released, and
- * moves *POSITION to it. *POSITION counts bytes since the start, and is 0 before the first call.
+ * Consumer: the record at *POSITION, which stays until it is released, and moves *POSITION to the
+ * record's end. *POSITION counts bytes since the start, and is 0 before the first call.
  * Records that were released meanwhile are left out. NULL: no record has come after it.
  */
 const void *ring_peek_after(struct ring *ring, uint64_t *position, size_t *size_bytesp);

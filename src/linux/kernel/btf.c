@@ -301,12 +301,13 @@ static void btf_walk(struct btf *btf, uint32_t count, bool for_wants)
 static enum btf_result btf_number_rest(struct btf *btf)
 {
 	btf_walk(btf, BTF_MAX_TYPES, false);
-	btf->damaged |= btf->at != btf->types_bytes;
+	btf->damaged |= !btf->unreadable && btf->at != btf->types_bytes;
 	return btf->damaged ? BTF_DAMAGED : BTF_OK;
 }
 
 enum btf_result btf_read_rest(struct btf *btf)
 {
+	btf->unreadable = false;
 	btf_copy_rest(btf);
 	return btf_number_rest(btf);
 }

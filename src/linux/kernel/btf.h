@@ -46,7 +46,7 @@ struct work;
 struct btf_source {
 	const uint8_t *bytes;
 	size_t size_bytes;
-	/* Copies [FROM, TO) of the blob to BYTES. NULL: all bytes are there. False: they cannot. */
+	/* Copies [FROM, TO) of the blob to BYTES. NULL: all are there. False: it failed. */
 	bool (*read)(void *context, size_t from, size_t to);
 	void *context;
 	struct work *work; /* tells when to stop; NULL: never */
@@ -87,7 +87,10 @@ enum btf_result btf_init(struct btf *btf, const uint8_t *blob, size_t bytes, str
  */
 enum btf_result btf_init_parts(struct btf *btf, const struct btf_source *source,
 			       struct btf_want *wants, size_t n_wants);
-/* Copies what is left, numbers the types that are left, and finds the late wants. */
+/*
+ * Copies what is left, numbers the types that are left, and finds the late wants. Can be called
+ * again if a byte could not be read.
+ */
 enum btf_result btf_read_rest(struct btf *btf);
 void btf_deinit(struct btf *btf);
 

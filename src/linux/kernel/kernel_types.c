@@ -102,8 +102,10 @@ void kernel_types_begin(struct linux_guest *guest)
 		guest->types = types;
 	else
 		types_destroy(types);
-	if (guest->types && !layout_has(&guest->layout, MOUNT_MOUNTS) && !types_try_mount(guest))
+	if (guest->types && !layout_has(&guest->layout, MOUNT_MOUNTS) && !types_try_mount(guest)) {
+		layout_forget_mount(&guest->layout);
 		kernel_types_end(guest);
+	}
 }
 
 void kernel_types_end(const struct linux_guest *guest)
@@ -112,8 +114,10 @@ void kernel_types_end(const struct linux_guest *guest)
 
 	if (!types)
 		return;
-	types->guest->types = NULL;
 	layout_reader_end(types->reader, &types->guest->layout);
+	if (types->guest->layout.partial)
+		return;
+	types->guest->types = NULL;
 	types_destroy(types);
 }
 

@@ -15,7 +15,8 @@
  */
 void kernel_types_begin(struct linux_guest *guest);
 /*
- * Reads what is left, if anything is. If that fails, the layout stays partial. The layout is a part
+ * Reads what is left, if anything is. If that fails, the layout stays partial, and the next call
+ * tries again. The layout is a part
  * of what is known, not of what a reader changes: so those call this, too, who only read GUEST.
  */
 void kernel_types_end(const struct linux_guest *guest);

@@ -225,6 +225,12 @@ static void layout_assume_mount(struct layout *layout)
 	layout->values[MOUNT_MNT] = 32;
 }
 
+void layout_forget_mount(struct layout *layout)
+{
+	layout->values[MOUNT_PARENT] = layout->values[MOUNT_MOUNTPOINT] = -1;
+	layout->values[MOUNT_MNT] = -1;
+}
+
 /*
  * Sets the shapes of a maple tree's nodes until they are read: the last types of most kernels are
  * the only ones that have them. process/vmas.c has the shapes, which are the same in 6.1 to 7.3.
@@ -242,6 +248,7 @@ static void layout_assume_nodes(struct layout *layout)
 static enum btf_result layout_reader_fill(struct layout_reader *reader, struct layout *layout)
 {
 	struct btf *btf = &reader->btf;
+	bool whole = btf->at == btf->types_bytes; /* before members are looked for */
 	struct layout filled;
 
 	layout_init(&filled);
@@ -249,7 +256,7 @@ static enum btf_result layout_reader_fill(struct layout_reader *reader, struct l
 		layout_fill_best(btf, &reader->wants[i], reader->structs, i, filled.values);
 	if (btf->unreadable)
 		return BTF_NONE;
-	filled.partial = !btf->damaged && btf->at != btf->types_bytes;
+	filled.partial = !btf->damaged && !whole;
 	if (filled.partial) {
 		layout_assume_nodes(&filled);
 		layout_assume_mount(&filled);

@@ -67,6 +67,8 @@ void layout_reader_destroy(struct layout_reader *reader); /* NULL allowed */
 bool layout_check(const struct layout *layout);
 /* Sets LAYOUT to a layout without members, which a guest has until its kernel is known. */
 void layout_init(struct layout *layout);
+/* Takes back what layout_reader_begin() has assumed of a mount. */
+void layout_forget_mount(struct layout *layout);
 
 static inline bool layout_has(const struct layout *layout, enum layout_member member)
 {

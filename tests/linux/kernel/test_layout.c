@@ -389,6 +389,9 @@ static void check_broken_parts(struct pieces *pieces)
 	check(reader && layout_reader_end(reader, &layout) == BTF_NONE &&
 		      memcmp(&layout, &before, sizeof(layout)) == 0,
 	      "a rest that cannot be read leaves the layout as it was");
+	pieces->broken = SIZE_MAX;
+	check(reader && layout_reader_end(reader, &layout) == BTF_OK && !layout.partial,
+	      "a rest that can be read later is read then");
 	layout_reader_destroy(reader);
 	free(pieces->copy);
 }
