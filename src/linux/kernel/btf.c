@@ -109,43 +109,64 @@ static uint32_t btf_info_members(uint32_t info)
 	return info & 0xffffff;
 }
 
-/* Copies the pieces [FIRST, END) if they can be read. */
+/* Offset in the blob of the piece I, or of the blob's end. */
+static size_t btf_piece_start(const struct btf_source *source, size_t i)
+{
+	size_t start = i * BTF_PIECE_BYTES;
+
+	if (start < source->in_page)
+		return 0;
+	start -= source->in_page;
+	return start < source->size_bytes ? start : source->size_bytes;
+}
+
+/*
+ * Copies those of the pieces [FIRST, END) that were not read, neighbours at once. Returns false if
+ * one cannot be read.
+ */
 static bool btf_copy(struct btf *btf, size_t first, size_t end)
 {
 	const struct btf_source *source = &btf->source;
-	size_t from = first * BTF_PIECE_BYTES, to = end * BTF_PIECE_BYTES;
+	bool all = true;
+	size_t next;
 
-	if (!source->read(source->context, from, to < source->size_bytes ? to : source->size_bytes))
-		return false;
-	memset(btf->pieces + first, true, end - first);
-	return true;
+	for (; source->read && first < end; first = next + 1) {
+		for (next = first; next < end && !btf->pieces[next]; next++)
+			;
+		if (next == first)
+			continue;
+		if (source->read(source->context, btf_piece_start(source, first),
+				 btf_piece_start(source, next)))
+			memset(btf->pieces + first, true, next - first);
+		else
+			all = false;
+	}
+	return all;
+}
+
+/* Number of the first piece that begins at or behind AT bytes of the blob. */
+static size_t btf_piece_behind(const struct btf_source *source, size_t at)
+{
+	return (at + source->in_page + BTF_PIECE_BYTES - 1) / BTF_PIECE_BYTES;
 }
 
 /* Whether the N bytes at AT, which are in the blob, were read or can be read now. */
-static bool btf_need(struct btf *btf, const uint8_t *at, size_t n)
+static bool btf_read(struct btf *btf, const uint8_t *at, size_t n)
 {
-	size_t start = (size_t)(at - btf->source.bytes);
+	const struct btf_source *source = &btf->source;
+	size_t start = (size_t)(at - source->bytes);
 
-	for (size_t i = start / BTF_PIECE_BYTES;
-	     btf->source.read && i * BTF_PIECE_BYTES < start + n; i++)
-		if (!btf->pieces[i] && !btf_copy(btf, i, i + 1)) {
-			btf->unreadable = true;
-			return false;
-		}
-	return true;
+	return btf_copy(btf, (start + source->in_page) / BTF_PIECE_BYTES,
+			btf_piece_behind(source, start + n));
 }
 
-/* Copies all pieces that were not read, those beside each other at once. */
-static void btf_copy_rest(struct btf *btf)
+/* btf_read() of bytes without which the types are not known. */
+static bool btf_need(struct btf *btf, const uint8_t *at, size_t n)
 {
-	size_t n = (btf->source.size_bytes + BTF_PIECE_BYTES - 1) / BTF_PIECE_BYTES, first, end;
+	bool there = btf_read(btf, at, n);
 
-	for (first = 0; btf->source.read && first < n; first = end + 1) {
-		for (end = first; end < n && !btf->pieces[end]; end++)
-			;
-		if (end > first)
-			btf_copy(btf, first, end);
-	}
+	btf->unreadable |= !there;
+	return there;
 }
 
 /*
@@ -254,17 +275,24 @@ static void btf_add_wanted(struct btf *btf, const uint8_t *type, uint32_t id)
 	}
 }
 
-/* Whether the first 12 bytes of the type at AT can be read. Types are read from the front on. */
+/*
+ * Whether the first 12 bytes of the type at AT can be read. Types are read from the front on, the
+ * more at once the more were needed.
+ */
 static inline bool btf_need_type(struct btf *btf, uint32_t at)
 {
+	uint32_t ahead = at < BTF_PIECE_BYTES ? BTF_PIECE_BYTES / 2 : at / 2;
+
 	if (at + BTF_TYPE_BYTES <= btf->front_bytes)
 		return true;
 	if (!btf_need(btf, btf->types + at, BTF_TYPE_BYTES))
 		return false;
 	btf->front_bytes = at + BTF_TYPE_BYTES;
-	if (btf->front_bytes + BTF_PIECE_BYTES / 2 < btf->types_bytes &&
-	    btf_need(btf, btf->types + at, BTF_PIECE_BYTES / 2))
-		btf->front_bytes = at + BTF_PIECE_BYTES / 2;
+	if (btf->one_by_one || ahead >= btf->types_bytes - at)
+		return true;
+	btf->one_by_one = !btf_read(btf, btf->types + at, ahead);
+	if (!btf->one_by_one)
+		btf->front_bytes = at + ahead;
 	return true;
 }
 
@@ -308,7 +336,7 @@ static enum btf_result btf_number_rest(struct btf *btf)
 enum btf_result btf_read_rest(struct btf *btf)
 {
 	btf->unreadable = false;
-	btf_copy_rest(btf);
+	btf_read(btf, btf->source.bytes, btf->source.size_bytes);
 	return btf_number_rest(btf);
 }
 

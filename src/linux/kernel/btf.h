@@ -46,6 +46,7 @@ struct work;
 struct btf_source {
 	const uint8_t *bytes;
 	size_t size_bytes;
+	size_t in_page; /* offset of the blob in its first page; pieces are whole pages */
 	/* Copies [FROM, TO) of the blob to BYTES. NULL: all are there. False: it failed. */
 	bool (*read)(void *context, size_t from, size_t to);
 	void *context;
@@ -54,8 +55,9 @@ struct btf_source {
 
 struct btf {
 	struct btf_source source;
-	bool pieces[BTF_MAX_BYTES / BTF_PIECE_BYTES]; /* whether a piece was read */
-	bool unreadable;                              /* a piece could not be read */
+	bool pieces[BTF_MAX_BYTES / BTF_PIECE_BYTES + 1]; /* whether a piece was read */
+	bool unreadable; /* a piece that was needed could not be read */
+	bool one_by_one; /* a piece ahead could not be read: each is read when it is needed */
 	struct btf_want *wants;
 	uint8_t by_letter[BTF_LETTERS]; /* the first want for each first letter of a name */
 	size_t n_wants, n_awaited; /* wants that are not late, and were not found yet */

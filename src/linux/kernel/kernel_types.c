@@ -82,7 +82,8 @@ static bool types_try_mount(const struct linux_guest *guest)
 
 void kernel_types_begin(struct linux_guest *guest)
 {
-	size_t size_bytes = guest->symbols[LINUX_BTF_STOP] - guest->symbols[LINUX_BTF_START];
+	uint64_t start = guest->symbols[LINUX_BTF_START];
+	size_t size_bytes = guest->symbols[LINUX_BTF_STOP] - start;
 	struct kernel_types *types = types_create(guest, size_bytes);
 	const struct layout_hints hints = { .arm = root_is_arm(guest->root),
 					    .has_pcpu_hot = guest->symbols[LINUX_PCPU_HOT] };
@@ -92,6 +93,7 @@ void kernel_types_begin(struct linux_guest *guest)
 		return;
 	result = layout_reader_begin(&(struct btf_source){ .bytes = types->bytes,
 							   .size_bytes = size_bytes,
+							   .in_page = start & GUEST_PAGE_MASK,
 							   .read = types_read,
 							   .context = types,
 							   .work = memory_work(guest->memory) },
