@@ -136,10 +136,7 @@ static enum unwind_step unwind_by_tables(struct walk *walk)
 	return step;
 }
 
-/* Bytes of int3 between two functions of V8. */
-#define ENTRY_PADDING      8
-#define ENTRY_PADDING_BYTE 0xcc
-#define ENTRY_ALIGNMENT    32
+#define ENTRY_ALIGNMENT 32 /* multiple at which V8's functions begin */
 
 /*
  * Whether the caller's address is a function's first byte, in a process whose runtime runs
@@ -149,17 +146,14 @@ static enum unwind_step unwind_by_tables(struct walk *walk)
  */
 static bool unwind_is_entry(const struct walk *walk, const struct computed *computed)
 {
+	static const char padding[8] = "\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc"; /* int3 */
 	uint64_t pc = walk->cursor.regs[REG_PC];
-	uint8_t before[ENTRY_PADDING];
-	unsigned n = 0;
+	uint8_t before[sizeof(padding)];
 
-	if (!walk->program || pc % ENTRY_ALIGNMENT ||
-	    computed_read_code(computed, walk->code.bias, pc - sizeof(before), before,
-			       sizeof(before)) != sizeof(before))
-		return false;
-	while (n < sizeof(before) && before[n] == ENTRY_PADDING_BYTE)
-		n++;
-	return n == sizeof(before);
+	return walk->program && pc % ENTRY_ALIGNMENT == 0 &&
+	       computed_read_code(computed, walk->code.bias, pc - sizeof(before), before,
+				  sizeof(before)) == sizeof(before) &&
+	       memcmp(before, padding, sizeof(padding)) == 0;
 }
 
 /*

@@ -226,13 +226,16 @@ static bool btf_read_header(struct btf *btf)
  */
 static const char *btf_name(struct btf *btf, uint32_t offset)
 {
-	uint32_t left = btf->strings_bytes - offset;
-	const uint8_t *name = btf->strings + offset;
+	const uint8_t *name;
+	uint32_t left;
 
-	if (offset >= btf->strings_bytes ||
-	    !btf_need(btf, name, left < BTF_NAME_BYTES ? left : BTF_NAME_BYTES))
+	if (offset >= btf->strings_bytes)
 		return NULL;
-	return (const char *)name;
+	name = btf->strings + offset;
+	left = btf->strings_bytes - offset;
+	return btf_need(btf, name, left < BTF_NAME_BYTES ? left : BTF_NAME_BYTES)
+		       ? (const char *)name
+		       : NULL;
 }
 
 /* Size of a type after its first 12 bytes, 0 .. 2^32. Returns false if the kind is unknown. */
@@ -345,9 +348,7 @@ enum btf_result btf_init_parts(struct btf *btf, const struct btf_source *source,
 {
 	size_t most;
 
-	*btf = (struct btf){
-		.source = *source, .wants = wants, .n_wants = n_wants, .steps = BTF_MAX_STEPS
-	};
+	*btf = (struct btf){ .source = *source, .wants = wants, .steps = BTF_MAX_STEPS };
 	assert(n_wants <= UINT8_MAX);
 	for (size_t i = 0; i < n_wants; i++) {
 		uint8_t *first = &btf->by_letter[btf_letter(wants[i].name)];

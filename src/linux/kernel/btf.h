@@ -60,7 +60,7 @@ struct btf {
 	bool one_by_one; /* a piece ahead could not be read: each is read when it is needed */
 	struct btf_want *wants;
 	uint8_t by_letter[BTF_LETTERS]; /* the first want for each first letter of a name */
-	size_t n_wants, n_awaited; /* wants that are not late, and were not found yet */
+	size_t n_awaited; /* wants that are not late, and were not found yet */
 	const uint8_t *types, *strings, *kinds; /* sections of the caller's blob */
 	uint32_t types_bytes, strings_bytes, kinds_bytes;
 	uint32_t *starts; /* starts[i] is the offset of type i + 1 in types; owned */

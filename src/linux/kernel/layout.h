@@ -54,7 +54,7 @@ struct layout_hints {
 
 /*
  * Reads the layout in two parts: at first the structs without which no function of a process has a
- * name, which are mostly in the first half of BTF, and the others in layout_reader_end().
+ * name, and the others in layout_reader_end().
  */
 struct layout_reader;
 

@@ -9,8 +9,8 @@
  *
  * Each part may be missing: a kernel without BTF or ORC still has its names. About 14 MB are read,
  * in batches, and parsed as copies. The names of processes' functions need no unwind tables, 4 MB,
- * and mostly less than half of the types: the others are read for the first frame of the kernel, or
- * a second later. Resolver's thread.
+ * and not all types (kernel_types.h): the others are read for the first frame of the kernel, or a
+ * second later. Resolver's thread.
  */
 #include "config.h"
 
@@ -182,10 +182,8 @@ static void linux_read_build_id(struct linux_kernel *kernel)
 
 /* --- types and unwind tables ------------------------------------------------------------------ */
 
-static void linux_read_types(struct linux_kernel *kernel)
+static void linux_read_types(struct linux_guest *guest)
 {
-	struct linux_guest *guest = &kernel->guest;
-
 	/* The format of BTF supports only pointers of 8 bytes. */
 	if (linux_is_short(guest))
 		guest->has_layout = layout_32_find(guest, &guest->layout);
@@ -254,7 +252,7 @@ static bool linux_read_all(struct linux_kernel *kernel, struct kernel_image *ima
 	if (!linux_read_release(kernel) || !linux_find_memory(kernel))
 		return false;
 	linux_read_build_id(kernel);
-	linux_read_types(kernel);
+	linux_read_types(guest);
 	return !work_is_over(kernel->image->work);
 }
 

@@ -7,10 +7,10 @@
 
 #include "linux/kernel/kernel_types.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/linux/kernel/kernel_structs.h"
 #include "tests/support/made_memory.h"
 #include "tests/support/make_btf.h"
 #include "tests/support/tap.h"
@@ -21,48 +21,18 @@
 #define MOUNT  0xffff888000030000ULL
 #define ABOVE  0xffff888000040000ULL
 #define DENTRY 0xffff888000050000ULL
-#define OTHERS 3000
 
 static struct made_memory *made;
 static struct linux_guest guest;
 static size_t btf_bytes;
 
-/* Adds an empty struct for each struct of the list, but for those that are made otherwise. */
-static void add_structs(struct make_btf *make)
+/* Begins with a kernel whose struct mount, among the last types, is as MOUNT_TEXT says. */
+static void begin(const char *mount_text)
 {
 	static const char *const others[] = { "task_struct", "fs_struct",     "path",
 					      "vfsmount",    "irq_info",      "pcpu_hot",
 					      "tk_data",     "xenbus_device", "maple_node",
 					      "mount",       "backing_file" };
-	char text[64];
-
-	for (size_t i = 0; i < LAYOUT_MEMBERS; i++) {
-		const char *name = layout_struct(i);
-		bool is_other = i && strcmp(name, layout_struct(i - 1)) == 0;
-
-		for (size_t j = 0; j < sizeof(others) / sizeof(others[0]); j++)
-			is_other = is_other || strcmp(name, others[j]) == 0;
-		snprintf(text, sizeof(text), "struct %s 8 { u64 nothing @0; }", name);
-		if (!is_other)
-			make_btf_text(make, text);
-	}
-}
-
-static void add_others(struct make_btf *make)
-{
-	static const char name[] = "another_struct_that_nobody_ever_looks_for";
-	char text[256];
-
-	for (unsigned i = 0; i < OTHERS; i++) {
-		snprintf(text, sizeof(text), "struct %s_%u 16 { u64 %s_a_%u @0; u64 %s_b_%u @8; }",
-			 name, i, name, i, name, i);
-		make_btf_text(make, text);
-	}
-}
-
-/* Begins with a kernel whose struct mount, among the last types, is as MOUNT_TEXT says. */
-static void begin(const char *mount_text)
-{
 	struct make_btf *make = make_btf_create();
 	uint8_t *blob;
 
@@ -70,8 +40,8 @@ static void begin(const char *mount_text)
 			    "struct fs_struct 64 { path root @24; path pwd @40; }"
 			    "struct vfsmount 32 { ptr mnt_root @0; ptr mnt_sb @8; }"
 			    "struct task_struct 200 { u8 comm[16] @64; u32 pid @80; ptr fs @96; }");
-	add_structs(make);
-	add_others(make);
+	add_structs(make, others, sizeof(others) / sizeof(others[0]));
+	add_unknown(make, 1800);
 	make_btf_text(make, mount_text);
 	blob = make_btf_blob(make, &btf_bytes);
 	make_btf_destroy(make);

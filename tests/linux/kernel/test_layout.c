@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "tests/linux/kernel/kernel_structs.h"
 #include "tests/support/make_btf.h"
 #include "tests/support/tap.h"
 
@@ -289,51 +290,19 @@ static enum btf_result pieces_begin(struct pieces *pieces, struct layout *layout
 	return layout_reader_begin(&source, (struct layout_hints){ .arm = false }, layout, readerp);
 }
 
-/* Adds N structs with names of their own, and their members. */
-static void add_others(struct make_btf *make, unsigned n)
-{
-	static const char name[] = "another_struct_that_nobody_ever_looks_for";
-	char text[512];
-
-	for (unsigned i = 0; i < n; i++) {
-		snprintf(text, sizeof(text),
-			 "struct %s_%u 32 { u64 %s_a_%u @0; u64 %s_b_%u @8; u64 %s_c_%u @16; "
-			 "u64 %s_d_%u @24; }",
-			 name, i, name, i, name, i, name, i, name, i);
-		make_btf_text(make, text);
-	}
-}
-
-/* Adds an empty struct for each struct in which a member of the list stands, except late ones. */
-static void add_awaited(struct make_btf *make)
+/* The blob of a kernel whose struct irq_info and maple_node are its last types. */
+static uint8_t *make_kernel(size_t *bytes)
 {
 	static const char *const others[] = { "task_struct", "maple_tree", "irq_info", "pcpu_hot",
 					      "xenbus_device", "tk_data", "maple_node",
 					      "mount", "backing_file" };
-	char text[64];
-
-	for (size_t i = 0; i < LAYOUT_MEMBERS; i++) {
-		const char *name = layout_struct(i);
-		bool is_other = i && strcmp(name, layout_struct(i - 1)) == 0;
-
-		for (size_t j = 0; j < sizeof(others) / sizeof(others[0]); j++)
-			is_other = is_other || strcmp(name, others[j]) == 0;
-		snprintf(text, sizeof(text), "struct %s 8 { u64 nothing @0; }", name);
-		if (!is_other)
-			make_btf_text(make, text);
-	}
-}
-
-/* The blob of a kernel whose struct irq_info and maple_node are its last types. */
-static uint8_t *make_kernel(size_t *bytes)
-{
 	struct make_btf *make = make_btf_create();
 	uint8_t *blob;
 
 	make_btf_text(make, "struct maple_tree 16 { u32 lock @0; ptr ma_root @8; }"
 			    "struct task_struct 100 { u8 comm[16] @64; u32 pid @80; }");
-	add_awaited(make);
-	add_others(make, 3000);
+	add_structs(make, others, sizeof(others) / sizeof(others[0]));
+	add_unknown(make, 3000);
 	make_btf_text(make, LIST "struct irq_info 136 { list_head list @16; u32 evtchn @40; }"
 				 "struct range64 256 { u64 pivot[15] @8; ptr slot[16] @128; }"
 				 "struct arange64 256 { u64 pivot[8] @8; ptr slot[9] @72; }"
