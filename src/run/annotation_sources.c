@@ -42,26 +42,26 @@ static void annotation_sources_print(const struct line_frame *frame, bool inline
 static bool annotation_sources_find(void *context, const struct annotation *annotation,
 				    uint32_t distance, struct instruction_line *line)
 {
-	const struct annotation_sources *lines = context;
+	const struct annotation_sources *sources = context;
 	const struct line_place place = annotation_sources_place(annotation, distance);
 	const struct line_frame *frame;
 	struct line_answer answer;
 	bool inlined;
 
 	if (!annotation->line_file ||
-	    line_client_find(lines->lines, annotation->line_file, &place, true, &answer) !=
+	    line_client_find(sources->lines, annotation->line_file, &place, true, &answer) !=
 		    LINE_KNOWN ||
 	    !answer.n)
 		return false;
-	inlined = lines->inlined && answer.n > 1;
-	frame = &answer.frames[lines->inlined ? 0 : answer.n - 1];
+	inlined = sources->inlined && answer.n > 1;
+	frame = &answer.frames[sources->inlined ? 0 : answer.n - 1];
 	if (!frame->line || !*frame->file)
 		return false;
 	annotation_sources_print(frame, inlined, line->place);
 	line->text[0] = '\0';
-	if (lines->files)
-		source_cache_get_line(lines->files, &annotation->build_id, frame->file, frame->line,
-				      line->text, sizeof(line->text));
+	if (sources->files)
+		source_cache_get_line(sources->files, &annotation->build_id, frame->file,
+				      frame->line, line->text, sizeof(line->text));
 	return true;
 }
 
@@ -69,19 +69,20 @@ static bool annotation_sources_find(void *context, const struct annotation *anno
 static size_t annotation_sources_text(void *context, const char *file, uint32_t line, char *text,
 				      size_t capacity)
 {
-	const struct annotation_sources *lines = context;
+	const struct annotation_sources *sources = context;
 	const struct build_id none = { .size_bytes = 0 };
 
 	text[0] = '\0';
-	return lines->files ? source_cache_get_line(lines->files, &none, file, line, text, capacity)
-			    : 0;
+	return sources->files ? source_cache_get_line(sources->files, &none, file, line, text,
+						      capacity)
+			      : 0;
 }
 
 static bool annotation_sources_poll(void *context)
 {
-	const struct annotation_sources *lines = context;
+	const struct annotation_sources *sources = context;
 
-	return lines->files && source_cache_poll(lines->files);
+	return sources->files && source_cache_poll(sources->files);
 }
 
 /* Opens the folders of --source-dir. The caller closes the *NP folders, also after an error. */
@@ -104,7 +105,7 @@ static struct xtop_error *annotation_sources_open(const struct options *options,
 	return NULL;
 }
 
-struct xtop_error *annotation_sources_init(struct annotation_sources *lines,
+struct xtop_error *annotation_sources_init(struct annotation_sources *sources,
 					   const struct options *options,
 					   const struct host_files *files)
 {
@@ -112,18 +113,18 @@ struct xtop_error *annotation_sources_init(struct annotation_sources *lines,
 	struct xtop_error *error;
 	size_t n = 0;
 
-	*lines = (struct annotation_sources){ .lines = files->lines,
-					      .inlined = !options->no_inline,
-					      .finder = { annotation_sources_find,
-							  annotation_sources_text,
-							  annotation_sources_poll, lines } };
+	*sources = (struct annotation_sources){ .lines = files->lines,
+						.inlined = !options->no_inline,
+						.finder = { annotation_sources_find,
+							    annotation_sources_text,
+							    annotation_sources_poll, sources } };
 	if (!options->lines)
 		return NULL;
 	if (options->root)
 		root = inputs_open(files->inputs, options->root);
 	error = annotation_sources_open(options, files->inputs, folders, &n);
 	if (!error)
-		error = source_cache_create(folders, n, root, files->fetch, &lines->files);
+		error = source_cache_create(folders, n, root, files->fetch, &sources->files);
 	while (n > 0)
 		close(folders[--n]);
 	if (root >= 0)
@@ -131,29 +132,29 @@ struct xtop_error *annotation_sources_init(struct annotation_sources *lines,
 	return error;
 }
 
-void annotation_sources_deinit(struct annotation_sources *lines)
+void annotation_sources_deinit(struct annotation_sources *sources)
 {
-	source_cache_destroy(lines->files);
-	lines->files = NULL;
+	source_cache_destroy(sources->files);
+	sources->files = NULL;
 }
 
 /* Asks for the text of each instruction's line. The lines' numbers are known by now. */
-static void annotation_sources_ask_texts(const struct annotation_sources *lines,
+static void annotation_sources_ask_texts(const struct annotation_sources *sources,
 					 const struct annotation *annotation, const char *file,
 					 const struct instructions *instructions)
 {
 	struct instruction_line line;
 
 	for (size_t i = 0; i < instructions->n; i++)
-		annotation_sources_find((void *)lines, annotation, instructions->rows[i].distance,
+		annotation_sources_find((void *)sources, annotation, instructions->rows[i].distance,
 					&line);
 	/* All lines of an interpreted function are in one file. */
 	if (annotation->n_lines)
-		annotation_sources_text((void *)lines, file, annotation->lines[0].line, line.text,
+		annotation_sources_text((void *)sources, file, annotation->lines[0].line, line.text,
 					sizeof(line.text));
 }
 
-void annotation_sources_wait(const struct annotation_sources *lines,
+void annotation_sources_wait(const struct annotation_sources *sources,
 			     const struct annotation *annotation, const char *file, double seconds)
 {
 	struct instructions instructions = { 0 };
@@ -165,12 +166,12 @@ void annotation_sources_wait(const struct annotation_sources *lines,
 		const struct line_place place =
 			annotation_sources_place(annotation, instructions.rows[i].distance);
 
-		line_client_find(lines->lines, annotation->line_file, &place, true, &answer);
+		line_client_find(sources->lines, annotation->line_file, &place, true, &answer);
 	}
-	line_client_wait(lines->lines, seconds);
-	if (lines->files) {
-		annotation_sources_ask_texts(lines, annotation, file, &instructions);
-		source_cache_wait(lines->files, seconds);
+	line_client_wait(sources->lines, seconds);
+	if (sources->files) {
+		annotation_sources_ask_texts(sources, annotation, file, &instructions);
+		source_cache_wait(sources->files, seconds);
 	}
 	instructions_deinit(&instructions);
 	error_destroy(error); /* export_annotation() reports this error */

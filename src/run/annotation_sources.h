@@ -19,20 +19,20 @@ struct annotation_sources {
 };
 
 /*
- * The folders of OPTIONS were opened as inputs. FILES outlive LINES. Without --lines FINDER finds
- * nothing.
+ * The folders of OPTIONS were opened as inputs. FILES outlive SOURCES. Without --lines the
+ * finder finds nothing.
  */
-struct xtop_error *annotation_sources_init(struct annotation_sources *lines,
+struct xtop_error *annotation_sources_init(struct annotation_sources *sources,
 					   const struct options *options,
 					   const struct host_files *files);
-/* LINES may be all zeros. */
-void annotation_sources_deinit(struct annotation_sources *lines);
+/* SOURCES may be all zeros. */
+void annotation_sources_deinit(struct annotation_sources *sources);
 /*
  * Asks for the lines of all instructions, and then for their texts. Waits until they are known, for
  * SECONDS at most each time. Texts of more than SOURCE_MAX_FILES files may be missing. FILE is the
  * source file of the function if it is interpreted.
  */
-void annotation_sources_wait(const struct annotation_sources *lines,
+void annotation_sources_wait(const struct annotation_sources *sources,
 			     const struct annotation *annotation, const char *file, double seconds);
 
 #endif
