@@ -89,7 +89,10 @@ static struct snapshot *batch_wait(const struct batch_settings *settings,
 	return last;
 }
 
-/* Makes the resolver hurry if this takes long after END_S, or after a signal. */
+/*
+ * Requests a snapshot and waits for it. The resolver has to hurry if that takes long after END_S,
+ * or after a signal.
+ */
 static struct snapshot *batch_get(struct snapshot_slot *slot, struct control *control, double end_s)
 {
 	double patient_until_s = batch_now_s() + BATCH_PATIENCE_S;
@@ -150,18 +153,19 @@ static struct xtop_error *batch_print_samples(const struct batch_settings *setti
 					      const struct snapshot *snapshot, bool last,
 					      FILE *file)
 {
-	struct snapshot *expander = NULL;
+	struct snapshot *with_lines = NULL;
 	struct xtop_error *error = NULL;
 
 	if (settings->waits_only || settings->quiet)
 		return NULL;
 	if (settings->expander)
 		error = line_expander_apply(settings->expander, snapshot,
-					    last ? LINE_EXPANDER_WAIT_S : BATCH_LINES_S, &expander);
+					    last ? LINE_EXPANDER_WAIT_S : BATCH_LINES_S,
+					    &with_lines);
 	if (!error)
-		error = batch_print(settings, expander ? expander : snapshot,
+		error = batch_print(settings, with_lines ? with_lines : snapshot,
 				    settings->json ? export_table_json : export_table, file);
-	snapshot_destroy(expander);
+	snapshot_destroy(with_lines);
 	return error;
 }
 
