@@ -51,7 +51,7 @@ static double minutes_gap(const struct sampler_counts *from, const struct sample
 	return all > 0 ? gap / all : 0;
 }
 
-/* The ticks of all vCPUs together, from moment FIRST, or from a later reset of the profile. */
+/* The ticks of all vCPUs together from FROM to TO, or from a reset of the profile in between. */
 static struct snapshot_vcpu minutes_sum(const struct snapshot *from, const struct snapshot *to)
 {
 	static const struct snapshot_vcpu none;
@@ -106,9 +106,9 @@ static uint64_t minutes_cell_of(const struct ui_model *model, const struct minut
 }
 
 /* All moments fit; if the guest was paused in between, only the last ones may. */
-static struct minutes_place minutes_place(const struct ui_model *model, int columns_)
+static struct minutes_place minutes_place(const struct ui_model *model, int width)
 {
-	int words = columns_ < MINUTES_WORDS_FROM ? MINUTES_BUSY_CELLS : MINUTES_WORDS_CELLS;
+	int words = width < MINUTES_WORDS_FROM ? MINUTES_BUSY_CELLS : MINUTES_WORDS_CELLS;
 	struct minutes_place place = { .column = 1 + MINUTES_LABEL_CELLS + 1,
 				       .n = history_count(model->history) };
 	size_t per_cell;
@@ -116,7 +116,7 @@ static struct minutes_place minutes_place(const struct ui_model *model, int colu
 	if (model->guest->frozen_at)
 		place.n = history_find(model->history, model->guest->frozen_at + 1);
 
-	place.cells = columns_ - place.column - 1 - words - 1;
+	place.cells = width - place.column - 1 - words - 1;
 	place.cells = place.cells < 2 ? 2 : place.cells;
 	per_cell = place.n / (size_t)(place.cells - 1) + 1;
 	place.cell_ns = per_cell * HISTORY_STEP_NS;
