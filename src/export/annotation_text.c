@@ -32,7 +32,7 @@ static uint32_t annotate_function(const struct snapshot *snapshot, uint32_t fram
 	return frame_get_function(frames_get(snapshot->frames, frame), frame);
 }
 
-/* Counts the samples that ended in each matching function. The caller frees the counts. */
+/* Counts the samples that ended in each function. The caller frees the counts. */
 static uint64_t *annotate_count(const struct snapshot *snapshot)
 {
 	uint64_t *samples = calloc(snapshot->n_frames ? snapshot->n_frames : 1, sizeof(*samples));

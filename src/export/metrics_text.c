@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Prometheus' text format 0.0.4. All series of one metric follow its HELP
- * and TYPE. So the loops over metrics are the outer ones, and those over guests the inner ones.
+ * Prometheus' text format 0.0.4. All series of one metric follow its HELP and TYPE. So the loops
+ * over metrics are the outer ones, and those over guests the inner ones.
  *
  *	# HELP xtop_samples_total Ticks that gave a sample.
  *	# TYPE xtop_samples_total counter

@@ -403,7 +403,7 @@ static void pprof_put_head(struct pprof *pprof, const struct notes *notes)
 	gzip_write(pprof->gzip, profile->bytes, profile->n);
 }
 
-/* Prepares the tables that samples refer to. Returns false if memory is out. */
+/* Writes the tables that samples refer to. Returns false if memory is out. */
 static bool pprof_put_tables(struct pprof *pprof)
 {
 	char(*build_ids)[BUILD_ID_TEXT_BYTES];

@@ -136,7 +136,10 @@ static void stats_put_counters(struct json *json, const struct snapshot *snapsho
 	json_close(json, '}');
 }
 
-/* A recording has no times. Not a number, which becomes null, if the vCPU was never looked at. */
+/*
+ * A recording has no times, so shares of ticks stand for them. A vCPU that was never looked at has
+ * a share that is no number, which becomes null.
+ */
 static double stats_steal_percent(const struct snapshot_vcpu *vcpu)
 {
 	if (vcpu->times.span_ns)

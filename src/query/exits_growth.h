@@ -25,7 +25,7 @@ struct exits_part {
 	struct exits_weight weight;
 	uint64_t longest_ns, p99_ns; /* times of the reason; 0: not known */
 	uint32_t times;              /* the reason's index in struct exits_growth's times[] */
-	/* How long exits took: only of a reason in a sum. They belong to a struct exits_moment. */
+	/* How long a reason's exits took; only in a sum. A struct exits_moment owns them. */
 	const struct exits_bucket *buckets;
 	size_t n_buckets;
 };

@@ -109,7 +109,7 @@ static void added_add_taker(struct takers_added *added, const struct takers_tabl
 			   last ? last->cpus.total * (double)before->span_ns : 0);
 }
 
-/* Divides the time that a vCPU waited among its takers as what they took from it lately. */
+/* Divides the time that a vCPU waited among its takers, by what each took from it lately. */
 static void added_add_vcpu(struct takers_added *added, size_t number, const struct taken_vcpu *last,
 			   const struct takers_table *now)
 {

@@ -161,7 +161,7 @@ static int waits_compare_waits(const void *pointer_a, const void *pointer_b)
 	return (a->kind > b->kind) - (a->kind < b->kind);
 }
 
-/* Copies what only the snapshot's rows have to the table's rows. */
+/* Sets the members of the table's rows that only the snapshot's rows tell. */
 static struct xtop_error *waits_join(struct waits_pass *pass)
 {
 	const struct snapshot_waits *waits = pass->snapshot->waits;

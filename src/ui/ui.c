@@ -111,7 +111,7 @@ void ui_destroy(struct ui *ui)
 
 /* --- time ------------------------------------------------------------------------------------- */
 
-/* The time until the limit, but at most a second, in ns. */
+/* The time until the limit, but at most a second, in ns. At the limit the UI quits. */
 static uint64_t ui_time_left(struct ui *ui)
 {
 	double left_ns;

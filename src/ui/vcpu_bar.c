@@ -29,7 +29,7 @@ void vcpu_bar_draw(struct canvas *canvas, int row, int column, int cells,
 	canvas_put(canvas, row, column + 1 + cells, 1, STYLE_DIM, "▏");
 }
 
-/* The words after the bar. As many as leave room for VCPU_BAR_MIN_CELLS in COLUMNS. */
+/* Writes the words after the bar to TEXT, if COLUMNS then have room for VCPU_BAR_MIN_CELLS. */
 static void vcpu_bar_describe(const struct vcpu_bar *bar, int columns, char *text,
 			      size_t size_bytes)
 {

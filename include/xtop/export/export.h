@@ -195,7 +195,7 @@ void export_crash(const struct snapshot *snapshot, const char *title, FILE *file
 
 struct stats_info {
 	const char *domain; /* any bytes: escaped here */
-	const char *type;   /* "pv", "pvh", "hvm", "recording" */
+	const char *type;   /* "pv", "pvh", "hvm", "recording", "profile" */
 	double wall_s;
 	double ui_cpu_s;
 	uint64_t rss_bytes;

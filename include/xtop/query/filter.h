@@ -45,12 +45,13 @@ bool filter_matches_text(const struct filter *filter, const char *text); /* the 
 
 /* Returns a bit for each part that FRAME matches; see filter_passes(). */
 uint8_t filter_ask(const struct filter *filter, const struct frames *frames, uint32_t frame);
-/* Whether a stack passes whose frames together have the bits MET of filter_ask(). */
+/* Whether a stack passes. MET: all bits that filter_ask() returned for the stack's frames. */
 bool filter_passes(const struct filter *filter, uint8_t met);
 
 /* A walk over all nodes in pre-order, which finds the stacks that pass. All zeros at first. */
 struct filter_walk {
-	uint32_t open[FILTER_MAX_PARTS]; /* nodes below this index have a match of the part above */
+	/* end of the subtree of the last outermost node that matches the part, by part */
+	uint32_t open[FILTER_MAX_PARTS];
 };
 /* Whether the stack of NODE, the snapshot's next node, passes. INDEX is the node's index. */
 bool filter_walk_passes(const struct filter *filter, const struct snapshot *snapshot,

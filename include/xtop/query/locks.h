@@ -37,8 +37,9 @@ struct xtop_error *locks_build(const struct snapshot *snapshot, struct locks_for
 void locks_deinit(struct locks_forest *forest);
 
 /*
- * The number of the task that holds the lock that task number TASK waits for, by the newest look at
- * that lock. UINT32_MAX: no holder is known, or only a last known reader, who may have left.
+ * TASK is the number of a task that waits for a lock. Returns the number of the task that holds the
+ * lock, by the newest look at it. UINT32_MAX: no holder is known, or only a last known reader, who
+ * may have left.
  */
 uint32_t locks_next_in_circle(const struct snapshot_waits *waits, uint32_t task);
 
