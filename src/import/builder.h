@@ -7,9 +7,9 @@
 #include "xtop/import/import.h"
 #include "xtop/profile/profile.h"
 
-/* At most this many samples in a file. The limit keeps sums of samples far below 2^64. */
+/* The most samples of a file. The limit keeps sums of samples far below 2^64. */
 #define BUILDER_MAX_SAMPLES (1ULL << 60)
-/* A deeper stack is refused. One of more than SNAPSHOT_MAX_DEPTH frames is shortened. */
+/* A deeper stack is refused. A stack of more than SNAPSHOT_MAX_DEPTH frames is shortened. */
 #define BUILDER_MAX_STACK LIMIT(1U << 16, 1U << 13)
 
 #define BUILDER_SKIPPED_BYTES 160

@@ -58,7 +58,7 @@ struct frames {
 	 */
 	const char *modules[FRAMES_RECENT_MODULES];
 	uint16_t n_builds;
-	struct build_id *builds[FRAMES_MAX_BUILDS]; /* frame.build - 1 */
+	struct build_id *builds[FRAMES_MAX_BUILDS]; /* indexed by frame.build - 1 */
 	struct hash_table build_index;
 };
 
@@ -348,7 +348,7 @@ static uint32_t frames_add(struct frames *frames, const struct frame_function *f
 	new.build = frames_find_or_add_build(frames, function->build);
 	new.file = frames_copy_file(frames, function->file);
 	new.hypercall = frame_names_hypercall(&new);
-	new.loop = new.kind == FRAME_KIND_USERLAND &&runtime_is_loop(new.raw_name);
+	new.loop = new.kind == FRAME_KIND_USERLAND && runtime_is_loop(new.raw_name);
 	/* A symbol may have such a name, too: function->build is set then, be it empty. */
 	new.program = new.kind == FRAME_KIND_USERLAND && !function->build &&
 		      runtime_names_program(new.raw_name);
@@ -374,8 +374,9 @@ static uint64_t frames_hash(const struct frames *frames, const struct frame_func
 }
 
 /*
- * FRAME_NONE: there is no room. If there is no room for an unnamed address, returns the address's
- * group, which most users look at. FUNCTION's strings are clean; its name is NULL if unknown.
+ * The frame of FUNCTION; FRAME_NONE: there is no room. If there is no room for an unnamed address,
+ * returns the address's group, which most users look at. FUNCTION's strings are clean; the name is
+ * NULL if unknown.
  */
 static uint32_t frames_find_or_add(struct frames *frames, const struct frame_function *function)
 {

@@ -38,7 +38,7 @@
 #define PROFILE_MIN_HALF_LIFE_NS 1000000ULL
 #define PROFILE_MAX_HALF_LIFE_NS (UINT64_MAX / PROFILE_EPOCH)
 #define PROFILE_EVICT_SHARE      8 /* a batch is this fraction of the nodes */
-#define PROFILE_FEW_NODES        8 /* clearing this many heads takes as long as one node's */
+#define PROFILE_FEW_NODES        8 /* so many heads are cleared while one node's head is found */
 #define NODE_NONE                UINT32_MAX
 
 struct profile_node {

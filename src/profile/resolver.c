@@ -446,7 +446,7 @@ static void resolver_add_crash_sample(struct resolver *resolver, const struct sa
 	resolver->seen_first_crash_sample = true;
 }
 
-/* --- samples that wait ----------------------------------------------------------------------- */
+/* --- samples that wait ------------------------------------------------------------------------ */
 
 /* Looks at the processes of SAMPLE that were not looked at before. */
 static void resolver_prepare(struct resolver *resolver, const struct sample *sample,

@@ -43,7 +43,7 @@ struct resolver_exits {
 	struct trace_chunk chunk;
 	struct exits_seen seen[GUEST_MAX_VCPUS];
 	/* What the latest sample of TASK_VCPU ran; valid within a chunk. */
-	unsigned task_vcpu; /* UINT_MAX: not looked up */
+	unsigned task_vcpu; /* number of a vCPU; UINT_MAX: no task was looked up yet */
 	struct os_task task;
 };
 

@@ -37,13 +37,13 @@ struct resolver {
 	uint64_t missed_ns;    /* an interval's end for which there was no memory; 0: none */
 	size_t record_bytes;   /* the largest record of the last turn that had any */
 	uint64_t next_poll_ns; /* time to look for missing names again */
-	uint64_t ahead;        /* position in the ring of what was looked at last (ring.h) */
-	uint64_t ahead_spaces[RESOLVER_AHEAD_SPACES]; /* processes that were looked at, by a hash */
-	uint64_t next_clocks_ns;
+	/* How far resolver_look_ahead() has got in the ring, and a hash table of its processes. */
+	uint64_t ahead, ahead_spaces[RESOLVER_AHEAD_SPACES];
+	uint64_t next_clocks_ns; /* time to read the clocks again */
 	struct clocks clocks, first_clocks; /* newest reading; first one since start or reset */
 	/* When the thread first saw control_hurry(); 0: not yet. */
-	uint64_t hurry_turn_ns; /* the clock, when this turn first saw it */
-	uint64_t hurry_cpu_ns;  /* the thread's CPU time, when any turn first saw it */
+	uint64_t hurry_turn_ns; /* the time in the current turn */
+	uint64_t hurry_cpu_ns;  /* the thread's CPU time in the first such turn */
 	struct fold fold;      /* resolves samples and counts them */
 	struct fold_found_by found_by;
 	struct recording_needs needs; /* what a recording needs of the current sample */

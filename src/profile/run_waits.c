@@ -46,9 +46,9 @@ static void run_waits_end(struct run_waits_vcpu *vcpu, uint64_t tsc, uint32_t by
 
 /*
  * Who ran on the CPU that VCPU waited for until CHANGE. A pause stops all vCPUs of the guest, so
- * their CPU is idle from then on until one of them goes on. Then whoever ran before the pause
- * counts. The idle vCPU also runs Xen's own work for a moment (Xen 4.17 xen/common/tasklet.c):
- * a small part of the wait is not what it was for.
+ * their CPU is idle until one of them goes on. In that case the answer is who ran before the pause.
+ * The idle vCPU also runs Xen's own work for a moment (Xen 4.17 xen/common/tasklet.c). If the CPU
+ * idled for a small part of the wait only, the answer is who ran before.
  */
 static uint32_t run_waits_find_by(const struct run_waits_vcpu *vcpu,
 				  const struct run_change *change, double ns_per_cycle)
@@ -67,11 +67,12 @@ static uint32_t run_waits_find_by(const struct run_waits_vcpu *vcpu,
 }
 
 /*
- * The clocks of two CPUs may differ a little: a vCPU seems to run before it was runnable. A vCPU
- * that is paused, as each sample does, is offline meanwhile (Xen 4.17 xen/common/sched/core.c,
- * vcpu_sleep_nosync_locked(), vcpu_wake(), sched_switch_units()). That begins no wait, and ends
- * none: a vCPU that waited when it was paused waits on afterwards, as does one that is woken
- * meanwhile. The pause itself is not waited.
+ * Takes in the next change of a vCPU's state. The clocks of two CPUs may differ a little: a vCPU
+ * may seem to run before it was runnable. Each sample pauses the vCPUs, and a paused vCPU is
+ * offline (Xen 4.17 xen/common/sched/core.c, vcpu_sleep_nosync_locked(), vcpu_wake(),
+ * sched_switch_units()). A pause neither begins nor ends a wait: a vCPU that waited before the
+ * pause waits on after it, and so does a vCPU that was woken during the pause. The time of the
+ * pause does not count as waiting.
  */
 static void run_waits_update(struct run_waits *waits, const struct run_change *change,
 			     double ns_per_cycle)
@@ -110,7 +111,7 @@ static void run_waits_update(struct run_waits *waits, const struct run_change *c
 	vcpu->runnable = 0;
 }
 
-/* A pause may have been in what was lost, or a wait's end: waits of that time are not known. */
+/* Forgets all waits: lost records may have had a pause, or the end of a wait. */
 static void run_waits_forget(struct run_waits *waits)
 {
 	for (unsigned i = 0; i < waits->n_vcpus; i++) {

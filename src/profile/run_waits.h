@@ -31,26 +31,33 @@ struct run_change {
 struct run_waits_vcpu {
 	struct exits_wakes wakes; /* the vCPU's waits; percentiles are left out */
 	struct time_histogram times;
-	/* TSC when its wait began, later by its pauses; 0: no wait, or no record has said so. */
+	/*
+	 * TSC when the current wait began, plus the length of the pauses in it; 0: the vCPU does
+	 * not wait, or no record has said that it does.
+	 */
 	uint64_t runnable;
-	uint64_t paused;   /* RUNNABLE of a paused one, or TSC of the pause; 0: it does not wait */
-	uint64_t offline;  /* TSC of its last pause */
-	bool was_paused;   /* the wait that lasts had a pause */
-	bool runs_early;   /* it runs, and no record has said yet that it was runnable */
+	/*
+	 * While the vCPU is paused: RUNNABLE before the pause, or the TSC of the pause if the vCPU
+	 * was blocked. 0: the vCPU is not paused, or did not wait.
+	 */
+	uint64_t paused;
+	uint64_t offline;  /* TSC of the vCPU's last pause */
+	bool was_paused;   /* the current wait had a pause */
+	bool runs_early;   /* the vCPU runs, but no record has said yet that it was runnable */
 };
 
 struct run_waits {
 	struct run_change *changes;
 	size_t n, capacity;
 	uint32_t next_number;
-	uint64_t settled; /* TSC of the trace when changes were last evaluated */
-	uint64_t lost_until; /* TSC up to which records were lost: changes before say nothing */
+	uint64_t settled;    /* TSC of the trace when changes were last evaluated */
+	uint64_t lost_until; /* TSC up to which records were lost: earlier changes are ignored */
 	unsigned n_vcpus;
 	struct run_waits_vcpu vcpus[GUEST_MAX_VCPUS];
 };
 
 void run_waits_deinit(struct run_waits *waits);
-/* Adds a change; the next one may be earlier. False: out of memory, and it is not counted. */
+/* Adds a change; the next one may be earlier. False: out of memory; CHANGE is left out. */
 bool run_waits_add(struct run_waits *waits, const struct run_change *change);
 /* Says that the trace has got to TSC. Evaluates the changes that are old enough. */
 void run_waits_pass(struct run_waits *waits, uint64_t tsc, double ns_per_cycle);

@@ -33,7 +33,7 @@ struct runtimes_process {
 	uint64_t loop; /* an address in the interpreter's loop; 0: not known */
 	bool ready;    /* the process has a recipe, or has been prepared */
 	bool in_sampler;   /* the sampler got the recipe */
-	uint64_t asked_ns; /* time of the last look whether the sampler still has it */
+	uint64_t asked_ns; /* time of the last look whether the sampler still has the recipe */
 	unsigned n_asleep; /* sleeping tasks that were searched for a recipe */
 	uint64_t used;     /* runtimes.clock when the process last had a sample */
 	struct recipe recipe;

@@ -17,8 +17,7 @@
 
 #define RUNTIMES_MAX_PROCESSES 256              /* processes that are known */
 #define RUNTIMES_MAX_CODES     LIMIT(16384, 64) /* code objects whose names are kept */
-
-#define RUNTIMES_MAX_LINES LIMIT(16384, 64) /* places in functions whose lines are kept */
+#define RUNTIMES_MAX_LINES     LIMIT(16384, 64) /* places in functions whose lines are kept */
 
 struct runtimes;
 

@@ -17,13 +17,13 @@ struct seen_function {
 	uint8_t word_bytes;  /* width of the code, as struct code has it */
 	uint64_t start;      /* start in the guest when the code was last read */
 	uint64_t size_bytes; /* the function's size */
-	uint32_t n_bytes;    /* how many bytes are kept */
-	uint8_t *bytes;
+	uint32_t n_bytes;    /* number of bytes that are kept */
+	uint8_t *bytes;      /* the function's first bytes */
 	bool missing[ANNOTATION_MAX_PAGES];
-	struct memory_root root; /* the page tables through which it was read */
+	struct memory_root root; /* the page tables through which the function was read */
 	uint64_t used_ns;        /* time of the last sample */
-	uint64_t due_ns;         /* a sample from this time on reads it again */
-	uint64_t due_anew_ns;    /* due_ns for a sample of another width; 0: read once so far */
+	uint64_t due_ns;         /* a sample from this time on reads the function again */
+	uint64_t due_anew_ns;    /* due_ns for a sample of another width; 0: such a sample reads */
 	uint64_t bias;             /* the image's bias */
 	struct image_place *place; /* NULL: the function lies in no image */
 };

@@ -18,7 +18,7 @@ struct snapshot_slot {
 	_Atomic(struct snapshot *) published;
 	atomic_bool wanted;
 	_Atomic uint64_t wanted_until_ns; /* 0: nobody has asked */
-	atomic_uint annotated; /* the frame that the reader wants an annotation of */
+	atomic_uint annotated; /* the frame for which the reader wants an annotation */
 };
 
 /*

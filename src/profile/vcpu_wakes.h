@@ -9,7 +9,10 @@
 #include "xtop/os/os.h"
 #include "xtop/profile/snapshot.h"
 
-/* Channels are bound when a device is attached or interrupts are moved: rarely. */
+/*
+ * One of so many passes reads the event channels. These change rarely: when a device is attached,
+ * or when interrupts are moved.
+ */
 #define VCPU_WAKES_EVENT_PASSES 16
 
 struct vcpu_wakes {

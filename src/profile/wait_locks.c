@@ -20,7 +20,7 @@
 struct lock_row {
 	struct snapshot_lock lock; /* its `now` and its holder are those of the last whole pass */
 	uint64_t seen_ns;          /* time of the lock's last waiter; time of live_ticks */
-	/* What the current pass has seen so far: */
+	/* These members tell what the current pass has seen so far. */
 	uint32_t now, holder_pid;
 	uint8_t certainty;
 };
@@ -28,10 +28,10 @@ struct lock_row {
 struct wait_locks {
 	uint64_t half_life_ns;
 	struct hash_table index;
-	struct lock_row *rows;  /* WAIT_LOCKS_MAX */
+	struct lock_row *rows;  /* an array of WAIT_LOCKS_MAX */
 	uint32_t n_rows;
 	uint64_t refused;       /* number of waits for which there was no room */
-	/* WAIT_LOCKS_MAX_TASKS each. WHOLE: the tasks of the last whole pass */
+	/* Arrays of WAIT_LOCKS_MAX_TASKS. WHOLE has the tasks of the last whole pass. */
 	struct snapshot_lock_task *tasks, *holders, *whole;
 	uint32_t n_tasks, n_holders, n_whole;
 };

@@ -30,12 +30,12 @@
 #include "xtop/base/clock.h"
 #include "xtop/profile/wait_sites.h"
 
-#define WAITS_RUN_NS 1000000000LL /* a sample tells this long where a lock's holder runs */
+#define WAITS_RUN_NS 1000000000LL /* how long a sampled task counts as running */
 
 /* What is kept with a task that waits. */
 struct wait_record {
-	uint32_t row; /* WAIT_ROWS_NONE: there was no room for it */
-	uint32_t n;
+	uint32_t row; /* number of the wait's row; WAIT_ROWS_NONE: there was no room for a row */
+	uint32_t n;   /* number of frames */
 	uint32_t generation; /* waits->generation when ROW and FRAMES were right */
 	struct lock_id lock; /* the lock that the task waited for last; OS_LOCK_NONE: none */
 	uint32_t frames[];   /* outermost first */
@@ -43,12 +43,12 @@ struct wait_record {
 
 /* The last sample of a vCPU: whether the vCPU waits for a spinlock or may hold one. */
 struct spinner {
-	uint64_t time_ns; /* the sample's; all samples of one stop have one time. 0: none yet */
-	bool waits;       /* waits for a spinlock: halted, or it spins, with or without a CPU */
-	bool woken;       /* it was halted, and has been woken since */
-	bool in_kernel;   /* runs kernel code; if it does not wait, it may hold a spinlock */
-	uint32_t pid;
-	uint64_t task; /* address */
+	uint64_t time_ns; /* time of the sample, equal for all vCPUs of one stop; 0: none yet */
+	bool waits;       /* the vCPU waits for a spinlock: is halted, or spins */
+	bool woken;       /* the vCPU was halted, and has been woken since */
+	bool in_kernel;   /* the vCPU ran kernel code: it may hold a spinlock unless it waits */
+	uint32_t pid;     /* the running task's pid; 0: not known */
+	uint64_t task;    /* address of the running task's task_struct; 0: not known */
 	struct wait_place place;
 };
 
@@ -64,7 +64,7 @@ struct waits {
 	} runs[GUEST_MAX_VCPUS];                  /* the task in the last sample of each vCPU */
 	struct spinner spinners[GUEST_MAX_VCPUS]; /* indexed by vCPU */
 	struct vcpu_wakes wakes;
-	uint8_t *classes;    /* one per frame: FRAMES_MAX of them, but few pages are ever touched */
+	uint8_t *classes;    /* FRAMES_MAX bytes, one per frame; few of their pages are touched */
 	uint32_t generation; /* changes when rows or frames that were kept are no longer right */
 	uint32_t runnable;   /* the frame of WAIT_RUNNABLE_MARK */
 	uint64_t next_ns;    /* time when the next pass is due */
@@ -72,7 +72,7 @@ struct waits {
 	bool asked;          /* a system was asked for its list of tasks, or there is none */
 	bool supported;      /* the system has such a list */
 	bool in_pass;        /* the pass has begun, and is not whole yet */
-	uint64_t now_ns;
+	uint64_t now_ns;          /* time of the current turn */
 	uint64_t span_ns_of_pass; /* the time that a look of this pass represents */
 	uint64_t pass_ns;         /* start of this pass, or of the last one; 0: none yet */
 	uint64_t adds, last_adds; /* tasks seen in this pass, and in the last whole pass */

@@ -15,6 +15,7 @@
 
 struct waits;
 
+/* The longest time for which a snapshot waits until the current pass is whole. */
 #define WAITS_PATIENCE_NS 1000000000ULL
 
 struct waits_settings {

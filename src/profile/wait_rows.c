@@ -17,7 +17,7 @@ struct wait_row {
 
 struct wait_rows {
 	struct hash_table index;
-	struct wait_row *list; /* WAIT_ROWS_MAX */
+	struct wait_row *list; /* an array of WAIT_ROWS_MAX */
 	uint32_t n;
 	uint64_t refused; /* number of waits for which there was no room */
 };

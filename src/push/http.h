@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Private to push/: requests to one server, one at a time, by libcurl. The server is not trusted:
- * what it sends is limited in size and time, and nothing but its status is looked at.
+ * what it sends is limited in size and time. Only its status, the header Retry-After and the
+ * beginning of the body are kept.
  */
 #ifndef PUSH_HTTP_H
 #define PUSH_HTTP_H

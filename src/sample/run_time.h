@@ -48,7 +48,7 @@ struct run_time {
 		bool was_read;          /* waited_ns could be read at the last sample */
 		int64_t account_ns;    /* time that the vCPU ran minus what samples say it ran */
 		double waits, sleeps;  /* recent samples in which the vCPU waited or slept */
-		double ahead_ns;       /* time by which times.waited_ns is too large, as is known */
+		double ahead_ns;       /* known time by which times.waited_ns is too large */
 		enum vcpu_state state; /* state in the last sample */
 	} vcpus[GUEST_MAX_VCPUS];
 };

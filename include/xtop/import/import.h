@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads profiles that xtop or other tools have written: folded stacks and pprof. They become a
- * profile of xtop's own, so that queries, screen and export work on them. Such a profile has no raw
- * samples, no times and no vCPUs. Main's thread, without privilege. Files are hostile.
+ * Reads profiles that xtop or other tools have written: folded stacks, pprof, text of perf script,
+ * and files of gperftools and speedscope. They become a profile of xtop's own, so that queries,
+ * screen and export work on them. Such a profile has no raw samples, no times and no vCPUs. Main's
+ * thread, without privilege. Files are hostile.
  */
 #ifndef XTOP_IMPORT_H
 #define XTOP_IMPORT_H

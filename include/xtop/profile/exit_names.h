@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Exits to Xen in words. Functions of their arguments alone; any thread. */
+/* Exits to Xen in words. Results depend on the arguments alone; any thread. */
 #ifndef XTOP_EXIT_NAMES_H
 #define XTOP_EXIT_NAMES_H
 
@@ -9,13 +9,13 @@
 #include "xtop/profile/exits.h"
 
 #define EXIT_NAME_BYTES 64
-/* What is said where Xen traces, and no exit came. */
+/* The text to show if Xen traces, and no exit came. */
 #define EXITS_NONE "no exit was traced (Xen on arm64 traces none)"
 
 /* Writes "MSR write 0x80b APIC_EOI" to TEXT, and returns TEXT. */
 const char *exit_name(const struct exit_reason *reason, char text[EXIT_NAME_BYTES]);
 
-/* Whether exits with a record of this event are called by it, not by their code. */
+/* Whether EVENT, the event of a handler's record, names an exit instead of the exit's code. */
 bool exit_handler_has_name(uint32_t event);
 
 static inline const struct exits_weight *

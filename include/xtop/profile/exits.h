@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a guest leaves its physical CPUs for: its exits to Xen by reason, with the functions that
- * cause them, and how long its vCPUs wait to run. Made of the records of Xen's trace buffers. One
+ * Why a guest leaves its physical CPUs: its exits to Xen by reason, with the functions that cause
+ * them, and how long its vCPUs wait to run. Records of Xen's trace buffers tell all this. One
  * thread. Records are not trusted: whatever they say, only figures are wrong.
  *
  * An exit begins with a VMEXIT record, which has reason and instruction pointer, and ends with the
@@ -31,7 +31,7 @@ enum exit_kind {
 /* The key by which exits are counted. */
 struct exit_reason {
 	uint8_t kind; /* enum exit_kind */
-	uint32_t code;    /* code of the exit; 0 if HANDLER names it */
+	uint32_t code;    /* code of the exit; 0 if HANDLER names the exit */
 	uint32_t handler; /* event of the record that names the exit; 0: its code names it */
 	uint32_t detail;  /* MSR, leaf, port, hypercall, register; or EXIT_NO_DETAIL */
 };

@@ -7,9 +7,9 @@
  * is written before the snapshot that names it is published, and publishing (snapshot.h)
  * orders the two for the thread that takes the snapshot.
  *
- * Names become clean here and nowhere else. Whatever a guest or a symbol file calls a thing, in
- * this table its name is valid UTF-8 without control bytes, bidi overrides or stacked combining
- * marks, and without the characters that would forge a folded line.
+ * Names of frames become clean here and nowhere else. Whatever a guest or a symbol file calls a
+ * thing, in this table its name is valid UTF-8 without control bytes, bidi overrides or stacked
+ * combining marks, and without the characters that would forge a folded line.
  */
 #ifndef XTOP_FRAMES_H
 #define XTOP_FRAMES_H

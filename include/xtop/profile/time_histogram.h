@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How often times were how long, in steps of an eighth of a power of two. Any thread. */
+/* A histogram of lengths of time, in steps of an eighth of a power of two. Any thread. */
 #ifndef XTOP_TIME_HISTOGRAM_H
 #define XTOP_TIME_HISTOGRAM_H
 
