@@ -45,7 +45,7 @@ struct folded_token {
 
 /* The names of one line. The next line may begin with them, too. */
 struct folded_stack {
-	char *text; /* the line's names; its count is left out */
+	char *text; /* the line's names, without the count */
 	size_t bytes;
 	uint32_t frames[BUILDER_MAX_STACK];
 	size_t ends[BUILDER_MAX_STACK]; /* end of each name in the text */

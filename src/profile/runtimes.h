@@ -24,7 +24,7 @@ struct runtimes;
 /* What is done with the lines that functions execute. */
 enum runtimes_lines {
 	RUNTIMES_NO_LINES,
-	RUNTIMES_READ_LINES, /* they are read for a recording, whose replay may show them */
+	RUNTIMES_READ_LINES, /* lines are read for a recording, whose replay may show them */
 	RUNTIMES_SHOW_LINES, /* each line of a function is a frame */
 };
 
@@ -45,7 +45,7 @@ struct runtimes_sample {
 	uint64_t thread_pointer;        /* 0: not known */
 	uint32_t tgid;                  /* the process's number; 0: not known */
 	bool asleep;                    /* the task is on no CPU, so its frames are read now */
-	struct resolver_counts *counts; /* its counts of programs and recipes are raised */
+	struct resolver_counts *counts; /* its members for programs and recipes are raised */
 	struct control *control;        /* takes the recipe to the sampler; NULL: nobody samples */
 };
 

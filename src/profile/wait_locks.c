@@ -18,7 +18,7 @@
 #include "xtop/base/text.h"
 
 struct lock_row {
-	struct snapshot_lock lock; /* its `now` and its holder are those of the last whole pass */
+	struct snapshot_lock lock; /* `now` and the holder are the last whole pass's */
 	uint64_t seen_ns;          /* time of the lock's last waiter; time of live_ticks */
 	/* These members tell what the current pass has seen so far. */
 	uint32_t now, holder_pid;

@@ -267,7 +267,7 @@ static bool reader_next_record(struct recording_reader *reader, struct recording
 			break;
 		case RECORDING_INFO:
 		case RECORDING_SYMBOLS:
-		case RECORDING_TABLES: /* they come too late */
+		case RECORDING_TABLES: /* unwind tables come too late */
 			break;
 		default:
 			return true;

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#define STRATA_MEAN_S  3.5 /* the mean cost is taken over so many seconds of ticks */
+#define STRATA_MEAN_S  3.5 /* the mean cost is that of so many seconds of ticks */
 #define STRATA_RECENT  8   /* the recent cost is taken over so many samples */
 #define STRATA_LEARN   16  /* one stop counts for at least 1/16 in vcpu_ns */
 #define STRATA_COSTLY    512 /* each stop lowers costly_ns by 1/512 of what exceeds vcpu_ns */

@@ -51,7 +51,7 @@ struct takers {
 	struct takers_vcpu vcpus[GUEST_MAX_VCPUS];
 	double use_ns[HOST_MAX_CPUS], use_span_ns; /* live use of each CPU, live time of looks */
 	bool gone;
-	/* For the interval that is being added: */
+	/* The next two members describe the interval that is being added. */
 	double on_cpu_ns[HOST_MAX_CPUS]; /* time that all vCPUs ran on each CPU */
 	bool dom0_ran[HOST_MAX_CPUS];    /* dom0 ran on this CPU at one of the looks */
 };

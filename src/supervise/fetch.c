@@ -27,7 +27,7 @@
 
 struct fetch_file {
 	struct build_id id;
-	char source[FETCH_PATH_BYTES]; /* "": the debug file */
+	char source[FETCH_PATH_BYTES]; /* path of a source file; "": the debug file */
 	enum fetch_state state;
 	int fd;
 };

@@ -40,7 +40,7 @@ struct keeper_process {
 	struct guest guest; /* the keeper's own handle of Xen */
 	struct pause_file file;
 	struct hang_detector detector;
-	pid_t guard; /* also the process group of guard and sampler */
+	pid_t guard; /* the guard; its number is also the process group of guard and sampler */
 	int end_fd;  /* tells the guard's end; see watch_fork() */
 };
 

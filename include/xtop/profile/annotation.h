@@ -55,7 +55,7 @@ enum annotation_lack {
 	ANNOTATION_HAS_CODE,
 	ANNOTATION_HAS_LINES, /* the function is interpreted: it has lines instead */
 	ANNOTATION_NO_LINES,  /* the function is interpreted, and no line of it is known */
-	ANNOTATION_NOT_READ,  /* its pages could not be read, or are not in the recording */
+	ANNOTATION_NOT_READ,  /* the pages could not be read, or are not in the recording */
 	ANNOTATION_NO_CODE,   /* the frame is no function: a process, a mark, or unnamed JIT code */
 	ANNOTATION_ARM32,     /* disassemble.h does not know that machine's instructions */
 };
