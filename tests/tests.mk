@@ -388,6 +388,7 @@ check_PROGRAMS += \
 	tests/profile/test_annotated_lines \
 	tests/profile/test_seen_code \
 	tests/profile/test_snapshot \
+	tests/profile/test_translate \
 	tests/profile/test_unknown \
 	tests/profile/test_wait_locks \
 	tests/profile/test_wait_rows \

@@ -38,6 +38,36 @@ static void translate_rest(const uint32_t *ids, struct snapshot *to)
 		to->run->vcpus[i].last_frame = ids[to->run->vcpus[i].last_frame];
 }
 
+/* The frame of the new table for the frame ID of FROM; FRAME_NONE: ID is no frame of FROM. */
+static uint32_t translate_id(const struct snapshot *from, const uint32_t *ids, uint32_t id)
+{
+	return id < from->n_frames ? ids[id] : FRAME_NONE;
+}
+
+static void translate_exits(const struct snapshot *from, const uint32_t *ids,
+			    struct exits_table *exits)
+{
+	for (size_t i = 0; i < exits->n_rows; i++)
+		exits->rows[i].frame = translate_id(from, ids, exits->rows[i].frame);
+	for (size_t i = 0; i < exits->n_causes; i++) {
+		struct exits_place *place = &exits->causes[i].place;
+
+		place->frame = translate_id(from, ids, place->frame);
+		place->process = translate_id(from, ids, place->process);
+	}
+}
+
+/* Gives TO the source lines of FROM. Best effort: without memory there are none. */
+static void translate_sources(const struct snapshot *from, const uint32_t *ids, struct snapshot *to)
+{
+	to->sources = reallocarray(NULL, to->n_frames, sizeof(*to->sources));
+	for (uint32_t i = 0; to->sources && i < to->n_frames; i++)
+		to->sources[i] = FRAME_NONE;
+	for (uint32_t i = 0; to->sources && i < from->n_frames; i++)
+		if (from->sources[i] != FRAME_NONE)
+			to->sources[ids[i]] = translate_id(from, ids, from->sources[i]);
+}
+
 struct xtop_error *snapshot_translate(const struct snapshot *from, struct frames *frames,
 				      struct snapshot **top)
 {
@@ -59,6 +89,8 @@ struct xtop_error *snapshot_translate(const struct snapshot *from, struct frames
 		to->run->calls = NULL;
 		free(to->run->events);
 		to->run->events = NULL;
+		if (to->run->exits)
+			translate_exits(from, ids, to->run->exits);
 	}
 	free(to->found_by);
 	to->found_by = NULL;
@@ -70,6 +102,10 @@ struct xtop_error *snapshot_translate(const struct snapshot *from, struct frames
 		if (to->effects)
 			translate_effects(from, ids, to);
 	}
+	free(to->sources);
+	to->sources = NULL;
+	if (from->sources)
+		translate_sources(from, ids, to);
 	*top = to;
 	return NULL;
 }
