@@ -372,6 +372,25 @@ static bool hotspot_read_name(const struct runtime_process *process,
 	return true;
 }
 
+/*
+ * 1 + the number of garbage collections, because these free classes, methods and their names. G1
+ * may free them between collections, too, which is not seen.
+ */
+static uint64_t hotspot_read_epoch(const struct runtime_process *process)
+{
+	const struct hotspot_layout *layout = hotspot_layout_of(process);
+	uint32_t collections = 0;
+	uint64_t heap = 0;
+
+	if (layout->fields[COLLECTED_HEAP] >= 0 && layout->fields[COLLECTIONS] >= 0)
+		heap = hotspot_pointer(process, process->bias, COLLECTED_HEAP);
+	if (heap)
+		memory_read_again(process->memory, process->root,
+				  hotspot_at(process, heap, COLLECTIONS), &collections,
+				  sizeof(collections));
+	return 1 + (uint64_t)collections;
+}
+
 static uint32_t hotspot_read_line(const struct runtime_process *process,
 				  const struct runtime_frame *frame)
 {
@@ -400,5 +419,6 @@ const struct language_ops hotspot_language = {
 	.find_caller = hotspot_find_caller,
 	.check_code = hotspot_check_code,
 	.read_name = hotspot_read_name,
+	.read_epoch = hotspot_read_epoch,
 	.read_line = hotspot_read_line,
 };

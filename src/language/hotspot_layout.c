@@ -74,6 +74,8 @@ static const struct {
 	{ CLASS_FILE, "InstanceKlass", "_source_file_name_index" },
 	{ SYMBOL_LENGTH, "Symbol", "_length" },
 	{ SYMBOL_BODY, "Symbol", "_body" },
+	{ COLLECTED_HEAP, "Universe", "_collectedHeap" },
+	{ COLLECTIONS, "CollectedHeap", "_total_collections" },
 	{ VERSION_MAJOR, "Abstract_VM_Version", "_vm_major_version" },
 };
 

@@ -238,6 +238,13 @@ bool runtime_read_name(const struct runtime_process *process, const struct runti
 	return true;
 }
 
+uint64_t runtime_read_epoch(const struct runtime_process *process)
+{
+	const struct language_ops *ops = process->runtime->ops;
+
+	return ops->read_epoch ? ops->read_epoch(process) : 0;
+}
+
 void runtime_read_path(const struct runtime_process *process, const struct runtime_frame *frame,
 		       char path[RUNTIME_FILE_BYTES])
 {

@@ -51,6 +51,8 @@ struct language_ops {
 	/* Sets name->function without PREFIX, name->file to the path, and name->line. */
 	bool (*read_name)(const struct runtime_process *process, const struct runtime_frame *frame,
 			  struct runtime_name *name);
+	/* NULL: what the sample's stop copied tells whether a name is still the function's. */
+	uint64_t (*read_epoch)(const struct runtime_process *process);
 	/* NULL: lines are not known. */
 	uint32_t (*read_line)(const struct runtime_process *process,
 			      const struct runtime_frame *frame);

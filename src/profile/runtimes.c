@@ -12,6 +12,7 @@
 #include "profile/runtimes.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "xtop/base/hash.h"
 #include "xtop/unwind/disassemble.h"
@@ -21,6 +22,7 @@
 #define RUNTIMES_MAX_RETRY_NS 3000000000ULL /* the longest time, after several failures */
 #define RUNTIMES_ASK_NS       5000000000ULL /* time between looks at the sampler's recipe */
 #define RUNTIMES_LINE_NS      1000000000ULL /* time until a line that was not known is read again */
+#define RUNTIMES_EPOCH_NS       10000000ULL   /* time between two looks at a process's epoch */
 #define RUNTIMES_WAYS         8             /* places of a set; a process can take any of them */
 #define RUNTIMES_SETS         (RUNTIMES_MAX_PROCESSES / RUNTIMES_WAYS)
 
@@ -34,6 +36,9 @@ struct runtimes_process {
 	bool ready;    /* the process has a recipe, or has been prepared */
 	bool in_sampler;   /* the sampler got the recipe */
 	uint64_t asked_ns; /* time of the last look whether the sampler still has the recipe */
+	uint64_t epoch;    /* runtime_read_epoch() at the last look; 0: not looked at, or none */
+	uint64_t epoch_ns; /* time when `epoch` was first seen; 0: it has not changed yet */
+	uint64_t looked_ns; /* time of the last look at the epoch */
 	unsigned n_asleep; /* sleeping tasks that were searched for a recipe */
 	uint64_t used;     /* runtimes.clock when the process last had a sample */
 	struct recipe recipe;
@@ -45,6 +50,7 @@ struct runtimes_code {
 	uint64_t position;                /* a place in the function */
 	uint64_t check, name_hash;
 	uint64_t witnesses[RUNTIME_WITNESSES], witnessed; /* places of words, and the words' hash */
+	uint64_t seen_ns; /* time when the name was read; 0: not known */
 	uint32_t frame;
 };
 
@@ -66,6 +72,7 @@ struct runtimes {
 	uint64_t clock;                                            /* number of samples */
 	struct runtime_frame found[RUNTIME_MAX_FRAMES];
 	struct program_frame named[RUNTIME_MAX_FRAMES];
+	bool unsure[RUNTIME_MAX_FRAMES]; /* whether a function was first read after the stop */
 	uint16_t counts[UNWIND_MAX_FRAMES];
 	struct runtimes_code codes[RUNTIMES_MAX_CODES];
 	struct runtimes_line lines[RUNTIMES_MAX_LINES];
@@ -238,6 +245,19 @@ static void runtimes_update(struct runtimes *runtimes, struct runtimes_process *
 	process->asked_ns = sample->time_ns;
 }
 
+/* Looks at the process's epoch, and notes since when it has been what it is. */
+static void runtimes_look_at_epoch(struct runtimes_process *process)
+{
+	uint64_t epoch = runtime_read_epoch(&process->running);
+
+	if (!epoch)
+		return;
+	process->looked_ns = memory_now_ns(process->running.memory);
+	if (process->epoch && epoch != process->epoch)
+		process->epoch_ns = process->looked_ns;
+	process->epoch = epoch;
+}
+
 bool runtimes_begin(struct runtimes *runtimes, const struct runtimes_sample *sample)
 {
 	struct runtimes_process *process = runtimes_find_process(runtimes, sample);
@@ -251,6 +271,8 @@ bool runtimes_begin(struct runtimes *runtimes, const struct runtimes_sample *sam
 	if (sample->tgid)
 		process->tgid = sample->tgid;
 	runtimes_update(runtimes, process, sample);
+	if (process->ready && sample->time_ns >= process->looked_ns + RUNTIMES_EPOCH_NS)
+		runtimes_look_at_epoch(process);
 	return true;
 }
 
@@ -287,21 +309,33 @@ static uint64_t runtimes_read_witnesses(const struct runtime_process *running,
 	return hash_bytes(0, words, sizeof(words));
 }
 
-static uint32_t runtimes_name(struct runtimes *runtimes, const struct runtime_frame *frame)
+/* Whether CODE was read before the sample's stop, or needs no proof that the stop saw it. */
+static bool runtimes_was_there(const struct runtimes *runtimes, const struct runtimes_code *code)
 {
+	return !runtimes->process->epoch || runtimes->sample->asleep ||
+	       code->seen_ns < runtimes->sample->time_ns;
+}
+
+/* The frame of the function I that was found; unsure[I] becomes whether it may be another one. */
+static uint32_t runtimes_name(struct runtimes *runtimes, size_t i)
+{
+	const struct runtime_frame *frame = &runtimes->found[i];
 	const struct runtime_process *running = &runtimes->process->running;
 	uint64_t generation = runtimes->process->generation, check;
 	struct runtimes_code *code = &runtimes->codes[hash_slot(
 		frame->code ^ frame->owner << 1 ^ generation << 32, RUNTIMES_MAX_CODES)];
 	struct runtime_name name;
 
+	runtimes->unsure[i] = false;
 	if (!runtime_check_code(running, frame, &check))
 		return runtimes_intern_unreadable(runtimes);
 	if (code->generation == generation && code->code == frame->code &&
 	    code->owner == frame->owner && code->check == check &&
 	    code->name_hash == frame->name_hash &&
-	    code->witnessed == runtimes_read_witnesses(running, code->witnesses))
+	    code->witnessed == runtimes_read_witnesses(running, code->witnesses)) {
+		runtimes->unsure[i] = !runtimes_was_there(runtimes, code);
 		return code->frame;
+	}
 	if (!runtime_read_name(running, frame, &name))
 		return runtimes_intern_unreadable(runtimes);
 	*code = (struct runtimes_code){
@@ -313,9 +347,11 @@ static uint32_t runtimes_name(struct runtimes *runtimes, const struct runtime_fr
 		.name_hash = frame->name_hash,
 		.witnesses = { name.witnesses[0], name.witnesses[1], name.witnesses[2] },
 		.witnessed = runtimes_read_witnesses(running, name.witnesses),
+		.seen_ns = runtimes->process->epoch ? memory_now_ns(running->memory) : 0,
 		.frame = frames_intern(runtimes->frames, FRAME_KIND_USERLAND, name.function,
 				       name.file, name.line),
 	};
+	runtimes->unsure[i] = !runtimes_was_there(runtimes, code);
 	return code->frame;
 }
 
@@ -399,6 +435,17 @@ static size_t runtimes_read_native(struct runtimes *runtimes)
 	return n;
 }
 
+/* Takes the names of functions that may have come to others' places since the sample's stop. */
+static void runtimes_drop_unsure(struct runtimes *runtimes, size_t n)
+{
+	if (!memchr(runtimes->unsure, true, n))
+		return;
+	runtimes_look_at_epoch(runtimes->process);
+	for (size_t i = 0; i < n && runtimes->process->epoch_ns > runtimes->sample->time_ns; i++)
+		if (runtimes->unsure[i])
+			runtimes->named[i].frame = runtimes_intern_unreadable(runtimes);
+}
+
 void runtimes_find(struct runtimes *runtimes, struct program_stack *program)
 {
 	struct runtimes_process *process = runtimes->process;
@@ -421,11 +468,12 @@ void runtimes_find(struct runtimes *runtimes, struct program_stack *program)
 	}
 	for (size_t i = 0; i < program->n; i++) {
 		runtimes->named[i].outermost = runtimes->found[i].outermost;
-		runtimes->named[i].frame = runtimes_name(runtimes, &runtimes->found[i]);
+		runtimes->named[i].frame = runtimes_name(runtimes, i);
 		if (runtimes->lines_wanted != RUNTIMES_NO_LINES)
 			runtimes->named[i].frame = runtimes_find_line(runtimes, &runtimes->found[i],
 								      runtimes->named[i].frame);
 	}
+	runtimes_drop_unsure(runtimes, program->n);
 	runtimes->sample->counts->program_frames += program->n;
 	if (program->n && !process->loop)
 		process->loop = runtime_find_loop(&process->running, &runtimes->found[0]);

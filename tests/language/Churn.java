@@ -55,7 +55,7 @@ public class Churn {
 		Thread.sleep(500);
 		for (int n = 1000001;; n++) {
 			run(n);
-			if (n % 500 == 0)
+			if (n % 50 == 0)
 				System.gc();
 		}
 	}

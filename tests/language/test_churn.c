@@ -23,6 +23,8 @@
 #define NATIVE_SAMPLES 100 /* copies of stacks take longer */
 #define MORE_SAMPLES   10000 /* one name is right after so many */
 #define LONG_SAMPLES   100000
+#define LATE_EACH      10 /* one of so many native samples gets its names late, */
+#define LATE_US        300000 /* after collections of garbage */
 #define TURN_DIGITS    7
 
 static char classes[] = "/tmp/xtop-churn.XXXXXX"; /* folder */
@@ -84,6 +86,7 @@ static const struct sample_vcpu *churn_copy_stack(struct churn *churn, uint64_t 
 
 	*turn = *churn->turn;
 	memory_refresh(churn->live.memory);
+	churn->native.stopped_ns = clock_now_ns();
 	vcpu = live_stack_copy(&churn->live, churn->thread, churn->buffer);
 	if (*churn->turn != *turn)
 		*turn = 0;
@@ -144,6 +147,12 @@ static void churn_compare(struct churn *churn, const struct program_stack *stack
 	churn->stable += stable;
 }
 
+/* Whether the sample NUMBER gets its names late. */
+static bool churn_is_late(const struct churn *churn, unsigned number)
+{
+	return churn->on_stack && number < NATIVE_SAMPLES && number % LATE_EACH == LATE_EACH - 1;
+}
+
 /* Takes a sample, and reads its names a moment later. */
 static bool churn_look(struct churn *churn, unsigned number)
 {
@@ -157,11 +166,12 @@ static bool churn_look(struct churn *churn, unsigned number)
 						.space = churn->native.space,
 						.memory = live->memory,
 						.root = live->root,
+						.time_ns = clock_now_ns(),
 						.counts = &churn->counts };
 
 	if (!vcpu)
 		return false;
-	usleep(number % 16 * 100);
+	usleep(churn_is_late(churn, number) ? LATE_US : number % 16 * 100);
 	memory_refresh(live->memory);
 	if (churn->on_stack) {
 		told_native_follow(&churn->native, live, vcpu);

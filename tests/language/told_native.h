@@ -13,6 +13,7 @@
 #include "tests/language/told_stack.h"
 #include "tests/support/live_stack.h"
 #include "tests/support/must.h"
+#include "xtop/base/clock.h"
 
 #define TOLD_LOOKS 100
 
@@ -24,6 +25,7 @@ struct told_native {
 	struct unwind_stack stack; /* the stack that was copied last */
 	struct program_stack program;
 	const struct sample_vcpu *vcpu;
+	uint64_t stopped_ns;                /* time when the stack was copied; 0: now */
 	struct runtime_process running;     /* what lines are asked of */
 	uint32_t lines[RUNTIME_MAX_FRAMES]; /* that the functions execute; 0: not known */
 };
@@ -114,6 +116,8 @@ static inline bool told_native_follow(struct told_native *native, const struct l
 						.memory = live->memory,
 						.root = live->root,
 						.thread_pointer = live->thread_pointer,
+						.time_ns = native->stopped_ns ? native->stopped_ns
+									      : clock_now_ns(),
 						.tgid = (uint32_t)live->pid,
 						.asleep = !runtime_is_native(live->runtime),
 						.counts = &counts };

@@ -152,6 +152,12 @@ bool runtime_check_code(const struct runtime_process *process, const struct runt
 bool runtime_read_name(const struct runtime_process *process, const struct runtime_frame *frame,
 		       struct runtime_name *name);
 
+/*
+ * A number that the process changes before it frees what describes functions. Read anew at each
+ * call. 0: the language has none, because names are checked with what the sample's stop copied.
+ */
+uint64_t runtime_read_epoch(const struct runtime_process *process);
+
 /* The path of FRAME's file, as the program has it; "": not known. */
 void runtime_read_path(const struct runtime_process *process, const struct runtime_frame *frame,
 		       char path[RUNTIME_FILE_BYTES]);
